@@ -1,0 +1,208 @@
+//! The axis of tokens issued: how many units a rate has issued by a reading, and when it will have issued so many.
+//!
+//! A limiter's state is a point on this axis, not on the axis of time (`GUARANTEES` section 1, told in
+//! [`docs::theory`](crate::docs)). One token is [`Axis::unit`] units, a whole number, so costs are exact; the only
+//! rounding is in [`Rate::issued`], it is always down, and it does not accumulate, because every reading is converted
+//! on its own from the clock's origin.
+
+/// Capacity in units stays below 2^61, so that capacity, debt and fifty years of issue fit one `u64` together.
+const SPAN_LIMIT: u128 = 1 << 61;
+
+/// A rate of more than this many units a nanosecond is put on the binary scale.
+const MAX_EXACT_RATE: u128 = 8;
+
+/// The largest shift of a 128-bit product.
+const MAX_SHIFT: u32 = 127;
+
+/// The rate of issue, and the fraction of a token in which it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    /// Units issued in a nanosecond.
+    pub(crate) rate: Rate,
+    /// Units in one token.
+    pub(crate) unit: u64,
+}
+
+/// Units issued in a nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    /// Exact scale: the rate, so that every reading falls on a unit. Binary scale: 0.
+    whole: u64,
+    /// Binary scale: `multiplier / 2^shift`, never above the true rate. The shift is at least 60.
+    multiplier: u64,
+    shift: u32,
+}
+
+impl Axis {
+    /// The axis for `tokens` every `period` nanoseconds and a capacity of `capacity` tokens.
+    ///
+    /// The exact scale (`r = p/q` in lowest terms, `p` units a nanosecond, `q` units a token) where it fits, else the
+    /// binary scale with the finest power of two that fits. The caller has checked that nothing is zero, that the
+    /// capacity is below 2^61 and that the rate is at most ten tokens a nanosecond.
+    pub(crate) const fn new(tokens: u64, period: u128, capacity: u64) -> Self {
+        let divisor = gcd(tokens as u128, period);
+        let (p, q) = (tokens as u128 / divisor, period / divisor);
+        if p <= MAX_EXACT_RATE && q < SPAN_LIMIT && capacity as u128 * q < SPAN_LIMIT {
+            return Self { rate: Rate { whole: p as u64, multiplier: 0, shift: 0 }, unit: q as u64 };
+        }
+        Self::binary(p, q, capacity)
+    }
+
+    const fn binary(p: u128, q: u128, capacity: u64) -> Self {
+        let mut fraction = 0;
+        while fits_binary(p, q, capacity, fraction + 1) {
+            fraction += 1;
+        }
+        let (multiplier, shift) = binary_rate(p, q, fraction);
+        Self { rate: Rate { whole: 0, multiplier, shift }, unit: 1 << fraction }
+    }
+}
+
+impl Rate {
+    /// Units issued from the origin to the reading `now`, rounded down; meaningless where that is 2^64 or more.
+    #[inline]
+    pub(crate) const fn issued(self, now: u64) -> u64 {
+        if self.whole != 0 {
+            return now.wrapping_mul(self.whole);
+        }
+        ((now as u128 * self.multiplier as u128) >> self.shift) as u64
+    }
+
+    /// The first reading at which `issued` units have been issued; `u64::MAX` if there is none, and for `u64::MAX`.
+    ///
+    /// That is the smallest `t` with `t * multiplier >= issued * 2^shift`.
+    #[inline]
+    pub(crate) const fn reached(self, issued: u64) -> u64 {
+        if issued == u64::MAX {
+            return u64::MAX;
+        }
+        if self.whole != 0 { issued.div_ceil(self.whole) } else { self.reached_binary(issued) }
+    }
+
+    /// A division of up to 191 bits by 64, in two limbs.
+    const fn reached_binary(self, issued: u64) -> u64 {
+        let (issued, multiplier) = (issued as u128, self.multiplier as u128);
+        let quotient = if self.shift < 64 {
+            (issued << self.shift).div_ceil(multiplier)
+        } else {
+            let high = issued << (self.shift - 64);
+            if high >= multiplier {
+                return u64::MAX;
+            }
+            (high << 64).div_ceil(multiplier)
+        };
+        if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
+    }
+
+    /// The last reading at which no more than `issued` units have been issued.
+    pub(crate) const fn last_within(self, issued: u64) -> u64 {
+        self.reached(issued.saturating_add(1)).saturating_sub(1)
+    }
+}
+
+/// Whether a token of `2^fraction` units keeps the capacity below the limit and the rate at two units a nanosecond.
+const fn fits_binary(p: u128, q: u128, capacity: u64, fraction: u32) -> bool {
+    ((capacity as u128) << fraction) < SPAN_LIMIT && p << fraction <= 2 * q
+}
+
+/// `p / q * 2^fraction` units a nanosecond as a multiplier of 64 significant bits and a shift, rounded down.
+///
+/// Long division, one bit a round, until 64 bits are found or the shift is as large as a 128-bit product allows. At
+/// most ten units a nanosecond make the shift 60 or more.
+const fn binary_rate(p: u128, q: u128, fraction: u32) -> (u64, u32) {
+    let (mut quotient, mut remainder, mut bits) = (p / q, p % q, 0);
+    while quotient >> 63 == 0 && bits < fraction + MAX_SHIFT {
+        remainder *= 2;
+        quotient *= 2;
+        if remainder >= q {
+            remainder -= q;
+            quotient += 1;
+        }
+        bits += 1;
+    }
+    (quotient as u64, bits - fraction)
+}
+
+const fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u128 = 1_000_000_000;
+
+    fn exact(units: u64, unit: u64) -> Axis {
+        Axis { rate: Rate { whole: units, multiplier: 0, shift: 0 }, unit }
+    }
+
+    #[test]
+    fn a_rate_that_fits_is_exact() {
+        assert_eq!(Axis::new(1, SECOND, 1), exact(1, 1_000_000_000));
+        assert_eq!(Axis::new(100, SECOND, 100), exact(1, 10_000_000));
+        assert_eq!(Axis::new(3, SECOND, 3), exact(3, 1_000_000_000));
+        assert_eq!(Axis::new(150_000, 60 * SECOND, 150_000), exact(1, 400_000));
+        assert_eq!(Axis::new(2_000_000_000, SECOND, 1), exact(2, 1));
+        assert_eq!(Axis::new(8, 1, 1), exact(8, 1));
+    }
+
+    #[test]
+    fn the_exact_scale_ends_at_eight_units_and_at_two_to_the_61() {
+        assert_eq!(Axis::new(8, SECOND, 1), exact(1, 125_000_000));
+        assert_eq!(Axis::new(8, 7, 1), exact(8, 7));
+        assert!(Axis::new(9, 7, 1).rate.whole == 0);
+        assert_eq!(Axis::new(1, 1 << 30, (1 << 31) - 1), exact(1, 1 << 30));
+        assert!(Axis::new(1, 1 << 30, 1 << 31).rate.whole == 0);
+    }
+
+    /// The rate by its definition, `floor(p / q * 2^(fraction + shift))`, for numbers that fit 128 bits.
+    fn defined(p: u128, q: u128, capacity: u64) -> Rate {
+        let fits = |f: &u32| *f == 0 || ((u128::from(capacity) << f) < 1 << 61 && p << f <= 2 * q);
+        let fraction = (0..61).rev().find(fits).unwrap_or(0);
+        let shift = (0..127).find(|s| (p << (fraction + s)) / q >= 1 << 63).unwrap_or(127);
+        Rate { whole: 0, multiplier: ((p << (fraction + shift)) / q) as u64, shift }
+    }
+
+    #[test]
+    fn the_binary_scale_is_the_finest_that_fits() {
+        let cases = [(9, SECOND, 1), (10, 1, 1), (10, 1, (1 << 61) - 1), (19, 7, 1000), (1 << 20, 997, 1 << 40)];
+        for (p, q, capacity) in cases {
+            let axis = Axis::new(p as u64, q, capacity);
+            assert_eq!(axis.rate, defined(p, q, capacity), "{p}/{q}, capacity {capacity}");
+        }
+        assert_eq!(Axis::new(10, 1, 1).unit, 1);
+        assert_eq!(Axis::new(9, SECOND, 1).unit, 1 << 27);
+        assert_eq!(Axis::new(9, SECOND, 1 << 40).unit, 1 << 20);
+    }
+
+    #[test]
+    fn a_rate_too_slow_for_64_bits_keeps_the_bits_it_can() {
+        let axis = Axis::new(1, 1 << 94, 1 << 60);
+        assert_eq!(axis, Axis { rate: Rate { whole: 0, multiplier: 1 << 33, shift: 127 }, unit: 1 });
+        assert_eq!((axis.rate.issued(u64::MAX), axis.rate.reached(0), axis.rate.reached(1)), (0, 0, u64::MAX));
+    }
+
+    #[test]
+    fn reached_inverts_issued() {
+        let binary = [Axis::new(9, SECOND, 1), Axis::new(10, 1, 9), Axis::new(1, SECOND << 40, 1 << 60)];
+        for rate in binary.map(|axis| axis.rate).into_iter().chain([exact(1, 1).rate, exact(7, 1).rate]) {
+            for issued in [0, 1, 2, 3, 8, 1000, 12_345_678_901, 1 << 60, u64::MAX - 100] {
+                let reading = rate.reached(issued);
+                assert!(reading == 0 || rate.issued(reading - 1) < issued, "{rate:?}: {issued} before {reading}");
+                assert!(reading == u64::MAX || rate.issued(reading) >= issued, "{rate:?}: {issued} after {reading}");
+                assert_eq!(rate.last_within(issued), rate.reached(issued + 1).saturating_sub(1));
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_reading_reaches_saturates() {
+        assert_eq!(Axis::new(1, SECOND << 40, 1 << 60).rate.reached(u64::MAX - 1), u64::MAX);
+        assert_eq!(exact(8, 1).rate.reached(u64::MAX), u64::MAX);
+        assert_eq!(exact(8, 1).rate.reached(u64::MAX - 1), 1 << 61);
+    }
+}

@@ -1,0 +1,162 @@
+//! The rules: what a word becomes when a cost is admitted, charged, refunded or undone.
+//!
+//! The generic cell rate algorithm (ITU-T I.371 Annex A, virtual scheduling) on the axis of tokens issued. A word is an
+//! *arrival point*: the bucket is full while it is not ahead of what has been issued, and how far it is ahead is the
+//! deficit. Every rule is a pure function of the word and of the units issued by the caller's reading; `GUARANTEES`
+//! sections 1, 2 and 6 prove them, and `proofs/` does so by machine for every word.
+
+use core::hint::select_unpredictable;
+
+use crate::axis::Axis;
+use crate::decision::{Denied, NotYet};
+use crate::quota::Quota;
+
+/// The largest arrival point a limiter uses. `u64::MAX` is kept for a word that has moved elsewhere.
+const LAST_ARRIVAL: u64 = u64::MAX - 1;
+
+/// A quota on its axis, with everything worked out that a decision needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gcra {
+    axis: Axis,
+    capacity: u64,
+    /// The capacity in units.
+    span: u64,
+    /// The last reading that can be counted with: at least 50 years. Past it everything is refused, and up to it
+    /// `issued + span` is at most the last arrival point.
+    horizon: u64,
+    /// One token.
+    pub(crate) one: Cost,
+}
+
+/// A cost on the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// What it takes.
+    pub(crate) units: u64,
+    /// What it leaves of a full bucket: the largest deficit at which it is admitted.
+    spare: u64,
+}
+
+impl Gcra {
+    pub(crate) const fn new(quota: &Quota) -> Self {
+        let capacity = quota.capacity();
+        let axis = Axis::new(quota.tokens(), quota.period().as_nanos(), capacity);
+        let span = capacity * axis.unit;
+        let horizon = axis.rate.last_within(LAST_ARRIVAL - span);
+        let one = Cost { units: axis.unit, spare: span - axis.unit };
+        Self { axis, capacity, span, horizon, one }
+    }
+
+    /// Whether the reading can be counted with.
+    #[inline]
+    pub(crate) fn counts(&self, now: u64) -> bool {
+        now <= self.horizon
+    }
+
+    /// Units issued by the reading `now`; past the horizon nothing more is issued.
+    #[inline]
+    pub(crate) fn issued(&self, now: u64) -> u64 {
+        self.axis.rate.issued(if self.counts(now) { now } else { self.horizon })
+    }
+
+    /// A cost that asks for admission.
+    #[inline]
+    pub(crate) fn cost(&self, tokens: u64) -> Result<Cost, Denied> {
+        // One comparison finds both kinds of invalid cost: 0 wraps to the largest number.
+        if tokens.wrapping_sub(1) >= self.capacity {
+            return Err(self.never(tokens));
+        }
+        let units = tokens * self.axis.unit;
+        Ok(Cost { units, spare: self.span - units })
+    }
+
+    /// Units of a cost that does not ask; they saturate.
+    #[inline]
+    pub(crate) fn units(&self, tokens: u64) -> u64 {
+        tokens.saturating_mul(self.axis.unit)
+    }
+
+    #[cold]
+    fn never(&self, cost: u64) -> Denied {
+        if cost == 0 { Denied::ZeroCost } else { Denied::OverCapacity { cost, capacity: self.capacity } }
+    }
+
+    /// The next word, if `cost` is there. `issued` is that of a reading within the horizon.
+    #[inline]
+    pub(crate) fn admit(&self, arrival: u64, issued: u64, cost: Cost) -> Option<u64> {
+        if arrival > issued + cost.spare {
+            return None;
+        }
+        // Which is larger changes with every refill: a branch here would often be mispredicted.
+        Some(select_unpredictable(arrival > issued, arrival, issued) + cost.units)
+    }
+
+    /// The refusal of `cost` at the reading `now` and with a pause until `hold`. Its wait is zero if nothing stands in
+    /// the way.
+    #[inline]
+    pub(crate) fn not_yet(&self, arrival: u64, now: u64, cost: Cost, hold: u64) -> Denied {
+        Denied::NotYet(NotYet::new(self.axis.rate, now, self.issue_needed(arrival, now, cost), hold))
+    }
+
+    /// What must have been issued before `cost` fits; `u64::MAX` if that lies past the horizon.
+    #[inline]
+    fn issue_needed(&self, arrival: u64, now: u64, cost: Cost) -> u64 {
+        let needed = arrival.saturating_sub(cost.spare);
+        let last = LAST_ARRIVAL - self.span;
+        if needed > last || !self.counts(now) { u64::MAX } else { needed }
+    }
+
+    /// The next word when `units` are charged without asking. It saturates.
+    #[inline]
+    pub(crate) fn charge(&self, arrival: u64, issued: u64, units: u64) -> u64 {
+        arrival.max(issued).saturating_add(units).min(LAST_ARRIVAL)
+    }
+
+    /// The next word when `units` are given back, up to a full bucket.
+    #[inline]
+    pub(crate) fn refund(&self, arrival: u64, issued: u64, units: u64) -> u64 {
+        let deficit = arrival.saturating_sub(issued);
+        arrival - units.min(deficit)
+    }
+
+    /// The next word when a charge of `units` that wrote the word `written` is undone by the prompt rule
+    /// (`GUARANTEES` section 6), `lowered` being the units that others may have given back since.
+    ///
+    /// The deficit has not been below `written - lowered - issued` since the charge, so refill has not yet made good
+    /// that much of it; the rest is not there to give back.
+    #[inline]
+    pub(crate) fn undo(&self, arrival: u64, issued: u64, units: u64, written: u64, lowered: u64) -> u64 {
+        let least_deficit = written.saturating_sub(lowered).saturating_sub(issued);
+        self.refund(arrival, issued, units.min(least_deficit))
+    }
+
+    /// The word of a bucket that holds `tokens`, at most the capacity.
+    #[inline]
+    pub(crate) fn holding(&self, issued: u64, tokens: u64) -> u64 {
+        issued + (self.span - tokens * self.axis.unit)
+    }
+
+    /// The word of a bucket whose deficit is `deficit`. It saturates.
+    #[inline]
+    pub(crate) fn lacking(&self, issued: u64, deficit: u64) -> u64 {
+        self.charge(issued, issued, deficit)
+    }
+
+    /// Whole tokens that are there at a deficit.
+    #[inline]
+    pub(crate) fn available(&self, deficit: u64) -> u64 {
+        self.span.saturating_sub(deficit) / self.axis.unit
+    }
+
+    /// Tokens owed at a deficit, rounded up.
+    #[inline]
+    pub(crate) fn debt(&self, deficit: u64) -> u64 {
+        deficit.saturating_sub(self.span).div_ceil(self.axis.unit)
+    }
+
+    /// The first reading at which a word stands for a full bucket.
+    #[inline]
+    pub(crate) fn full_at(&self, arrival: u64) -> u64 {
+        if arrival > LAST_ARRIVAL - self.span { u64::MAX } else { self.axis.rate.reached(arrival) }
+    }
+}

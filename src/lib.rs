@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+// Floor 0: ground.
+mod axis;
+mod nanos;
+mod sync;
+
+// Floor 1: values.
+mod clock;
+mod decision;
+mod quota;
+
+// Floor 2: rules.
+mod gcra;
+
+// Floor 3: the word, and what can be seen of it.
+mod level;
+mod snapshot;
+mod word;
+
+// Floor 4: the face.
+mod bucket;
+mod limiter;
+
+pub use crate::bucket::{Bucket, Charge};
+#[cfg(feature = "std")]
+pub use crate::clock::{Coarse, Source};
+pub use crate::clock::{Clock, Manual, Monotonic, NonDecreasing};
+pub use crate::decision::{Denied, NotYet};
+pub use crate::level::Level;
+pub use crate::limiter::Limiter;
+pub use crate::nanos::Nanos;
+pub use crate::quota::{Fill, Quota, QuotaError};
+pub use crate::snapshot::{RestoreError, Snapshot};
