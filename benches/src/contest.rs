@@ -1,0 +1,206 @@
+//! One limiter wanted by all threads of a team at once.
+
+use crate::decide::{Contender, Decide};
+use crate::loops::{back_to_back, weighted, weighted_cost};
+use crate::rounds::Lap;
+use crate::scenario::{Account, Audit, Fault, Scenario, bound};
+use crate::team::{Placement, Team, Window};
+use crate::thread::cores;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tollgate::Quota;
+
+/// A window with every thread on a core of its own is short, so that it is often left alone.
+const SHORT_NANOS: u64 = 500_000;
+
+/// A window in which threads must take turns is long, so that they do take turns.
+const LONG_NANOS: u64 = 20_000_000;
+
+/// Fewer refills than this say nothing about the boundary.
+const LEAST_REFILLS: u64 = 100;
+
+/// At the boundary the offered load is at least this many times the rate ...
+const LEAST_LOAD: u64 = 2;
+
+/// ... and set to this many, for the distance of the cores may change meanwhile.
+const LOAD: f64 = 3.0;
+
+/// A limiter, the team that wants it, and what its answers must satisfy.
+pub struct Contest<'a, C> {
+    team: &'a Team,
+    scenario: Scenario,
+    limiter: C,
+    quota: Quota,
+    calls: u64,
+    audit: Audit,
+}
+
+/// Why a window says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Void {
+    /// A thread was taken off its core, though each has one of its own.
+    Preempted,
+    /// The cores moved closer or apart.
+    Moved,
+    /// It crossed too few refills, or less than twice the rate was offered.
+    OffTheBoundary,
+    /// The limiter had no chance to admit its share.
+    Starved,
+}
+
+impl<'a, C: Contender> Contest<'a, C> {
+    /// A fresh limiter for the scenario, paced by what the team itself is measured to need; nothing if the limiter cannot
+    /// express the quota. [`Scenario::Burst`] has no contended form and is treated as the boundary.
+    pub fn new(team: &'a Team, scenario: Scenario) -> Option<Self> {
+        let call_nanos = Self::free_running(team).nanos_a_decision(SHORT_NANOS);
+        Self::paced(team, scenario, scenario.quota(call_nanos * LOAD / 2.0, C::GRAIN_NANOS)).map(
+            |mut contest| {
+                let call_nanos = contest.nanos_a_decision(SHORT_NANOS);
+                let window = if team.threads() > cores() { LONG_NANOS } else { SHORT_NANOS };
+                contest.calls = ((window as f64 / call_nanos / team.threads() as f64) as u64).max(1);
+                contest
+            },
+        )
+    }
+
+    fn free_running(team: &'a Team) -> Self {
+        let quota = Scenario::Admit.quota(0.0, 0);
+        Self::paced(team, Scenario::Admit, quota).expect("every limiter can express the free-running quota")
+    }
+
+    fn paced(team: &'a Team, scenario: Scenario, quota: Quota) -> Option<Self> {
+        let audit = match scenario {
+            Scenario::Admit | Scenario::Stock | Scenario::Weighted => Audit::All,
+            Scenario::Deny => Audit::Nothing,
+            Scenario::Boundary | Scenario::Burst => {
+                let share = if team.threads() > cores() { 0.0 } else { 0.5 };
+                Audit::Bound { quota, slack: C::slack(quota), share }
+            }
+        };
+        C::fits(quota).then(|| Self { team, scenario, limiter: C::build(quota), quota, calls: 1024, audit })
+    }
+
+    /// The quota in force.
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    /// Decisions of the whole team in one window.
+    pub fn decisions(&self) -> u64 {
+        self.calls * self.team.threads() as u64
+    }
+
+    /// One window, audited.
+    ///
+    /// # Panics
+    ///
+    /// If more was admitted than the bound.
+    pub fn window(&self) -> Result<Window, Void> {
+        let span = Span::default();
+        let window = self.team.window(|_| self.lap(&span));
+        self.judge(&window, span.nanos())?;
+        Ok(window)
+    }
+
+    /// As [`Contest::window`], tagged with the distance of the cores; void if it changed meanwhile.
+    pub fn tagged_window(&self) -> Result<(Window, Option<Placement>), Void> {
+        let before = self.team.placement();
+        let window = self.window()?;
+        if self.team.placement() == before { Ok((window, before)) } else { Err(Void::Moved) }
+    }
+
+    fn lap(&self, span: &Span) -> Lap {
+        let handle = self.limiter.handle();
+        let limiter = &*handle;
+        span.begin(self.limiter.now());
+        let lap = match self.scenario {
+            Scenario::Weighted => weighted_lap(limiter, self.calls),
+            _ => Lap::of(self.calls, || back_to_back(limiter, self.calls)),
+        };
+        span.end(self.limiter.now());
+        lap
+    }
+
+    fn judge(&self, window: &Window, elapsed_nanos: u64) -> Result<(), Void> {
+        let account = Account { offered: window.offered(), admitted: window.admitted(), elapsed_nanos };
+        let verdict = self.audit.check(account);
+        if let Err(fault @ Fault::Over { .. }) = &verdict {
+            panic!("{} under contention of {} threads: {fault}", self.scenario.name(), self.team.threads());
+        }
+        if window.preempted && self.team.threads() <= cores() {
+            return Err(Void::Preempted);
+        }
+        if matches!(self.audit, Audit::Bound { .. }) && !self.at_the_boundary(window) {
+            return Err(Void::OffTheBoundary);
+        }
+        verdict.map_err(|_| Void::Starved)
+    }
+
+    fn at_the_boundary(&self, window: &Window) -> bool {
+        let refills = bound(self.quota, window.nanos) - self.quota.capacity();
+        refills >= LEAST_REFILLS && window.offered() >= LEAST_LOAD * refills
+    }
+
+    /// Makes windows longer until one takes `least_nanos`, and tells what a decision of the team took in it.
+    fn nanos_a_decision(&mut self, least_nanos: u64) -> f64 {
+        loop {
+            let span = Span::default();
+            let window = self.team.window(|_| self.lap(&span));
+            if window.nanos >= least_nanos {
+                return window.nanos as f64 / self.decisions() as f64;
+            }
+            self.calls *= 2;
+        }
+    }
+}
+
+fn weighted_lap(limiter: &impl Decide, calls: u64) -> Lap {
+    let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
+    let admitted = if lap.admitted == calls { lap.offered } else { 0 };
+    Lap { admitted, ..lap }
+}
+
+/// From the first reading of any thread to the last one.
+struct Span {
+    first: AtomicU64,
+    last: AtomicU64,
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Self { first: AtomicU64::new(u64::MAX), last: AtomicU64::new(0) }
+    }
+}
+
+impl Span {
+    fn begin(&self, reading: u64) {
+        self.first.fetch_min(reading, Relaxed);
+    }
+
+    fn end(&self, reading: u64) {
+        self.last.fetch_max(reading, Relaxed);
+    }
+
+    fn nanos(&self) -> u64 {
+        self.last.load(Relaxed).saturating_sub(self.first.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate::Bucket;
+
+    fn windows(scenario: Scenario, threads: usize) -> usize {
+        let team = Team::new(threads);
+        let contest = Contest::<Bucket>::new(&team, scenario).unwrap();
+        (0..50).filter(|_| contest.window().is_ok()).count()
+    }
+
+    #[test]
+    fn a_team_contends_within_the_bound() {
+        for scenario in [Scenario::Admit, Scenario::Deny, Scenario::Weighted, Scenario::Boundary] {
+            assert!(windows(scenario, 1) > 0, "{scenario:?}: no window of one thread counted");
+        }
+        assert!(windows(Scenario::Deny, 2 * cores()) > 0);
+    }
+}

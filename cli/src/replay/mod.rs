@@ -1,0 +1,99 @@
+//! `tollgate replay`: a trace's arrivals through one or several limits, in the trace's own time.
+
+mod bound;
+mod json;
+mod lane;
+mod plot;
+mod progress;
+mod series;
+mod table;
+
+use crate::args::{Destination, Limit, ReplayArgs};
+use crate::failure::Failure;
+use crate::trace::{CostRule, Trace, Wanted};
+
+use self::lane::Lane;
+use self::progress::Progress;
+
+/// The limit for the built-in trace: its bursts are too much for it, its mean is not.
+const BUILTIN_LIMIT: &str = "450k/min burst 40k";
+
+/// A finished replay: the trace was read to its end.
+pub(crate) struct Replayed {
+    trace: Trace,
+    cost: CostRule,
+    lanes: Vec<Lane>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let replayed = replay(args)?;
+    // A picture that cannot be written must not cost the reader the figures, nor a closed pipe the verdict.
+    let drawn = draw(args, &replayed);
+    let told = tell(args, &replayed);
+    match replayed.lanes.iter().map(Lane::violations).sum() {
+        0 => drawn.and(told),
+        broken => Err(Failure::Bound(broken)),
+    }
+}
+
+fn draw(args: &ReplayArgs, replayed: &Replayed) -> Result<(), Failure> {
+    match &args.plot {
+        Some(picture) => write(&Destination::File(picture.clone()), &plot::draw(replayed)),
+        None => Ok(()),
+    }
+}
+
+fn tell(args: &ReplayArgs, replayed: &Replayed) -> Result<(), Failure> {
+    let json = match &args.json {
+        Some(destination) => write(destination, &json::render(replayed)?),
+        None => Ok(()),
+    };
+    match args.json {
+        Some(Destination::Stdout) => json,
+        _ => json.and(write(&Destination::Stdout, &table::render(replayed, args.file.is_none()))),
+    }
+}
+
+fn replay(args: &ReplayArgs) -> Result<Replayed, Failure> {
+    let wanted = wanted(args);
+    let mut trace = match &args.file {
+        Some(file) => Trace::open(file, &wanted)?,
+        None => Trace::builtin(&wanted)?,
+    };
+    let mut lanes: Vec<Lane> =
+        limits(args)?.iter().map(|limit| Lane::new(limit, args.plot.is_some())).collect();
+    let mut progress = Progress::new(args.file.as_deref());
+    while let Some(arrival) = trace.next()? {
+        lanes.iter_mut().for_each(|lane| lane.offer(arrival));
+        progress.step(trace.bytes());
+    }
+    Ok(Replayed { trace, cost: wanted.cost, lanes })
+}
+
+fn wanted(args: &ReplayArgs) -> Wanted {
+    let default = match args.file {
+        Some(_) => CostRule::constant(1),
+        None => CostRule::column(crate::trace::BUILTIN_COLUMN),
+    };
+    Wanted {
+        format: args.format,
+        time: args.time.clone(),
+        unit: args.time_unit.0,
+        cost: args.cost.clone().unwrap_or(default),
+        skip_bad: args.skip_bad,
+    }
+}
+
+/// The limits asked for; only the built-in trace brings one along.
+fn limits(args: &ReplayArgs) -> Result<Vec<Limit>, Failure> {
+    if !args.limit.is_empty() {
+        return Ok(args.limit.clone());
+    }
+    let limit = BUILTIN_LIMIT.parse().map_err(|error| Failure::Input(format!("{BUILTIN_LIMIT}: {error}")))?;
+    Ok(vec![limit])
+}
+
+fn write(destination: &Destination, text: &str) -> Result<(), Failure> {
+    destination.write(text).map_err(|error| Failure::writing(destination, &error))
+}

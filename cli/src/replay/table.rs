@@ -1,0 +1,84 @@
+//! The results for a person: one column a limit.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+use super::Replayed;
+use super::lane::Lane;
+use crate::text::{grouped, share, span};
+
+const BUILTIN_NOTE: &str = "
+This trace comes with the program: ten minutes, each with 48 calm seconds and a burst of 12, the same on every machine.
+The mean demand is below the rate, yet bursts are refused: what the bucket holds (burst) decides how much of them passes.
+Try others side by side:  tollgate replay --limit '450k/min burst 80k' --limit '450k/min burst 320k' --plot replay.svg
+";
+
+/// A row: its title, and its value for a limit.
+type Row<'a> = (&'a str, Box<dyn Fn(&Lane) -> String + 'a>);
+
+/// The whole output, with a line feed at its end.
+pub(crate) fn render(replayed: &Replayed, builtin: bool) -> String {
+    let mut out = format!("{}\n{}\n", heading(replayed), table(replayed));
+    if let Some(first) = replayed.trace.first_skipped() {
+        out += &format!("the first bad line: {first}\n");
+    }
+    if replayed.lanes.iter().any(|lane| lane.tally().never.requests > 0) {
+        out += "never: the cost is above the capacity, no wait would help\n";
+    }
+    if builtin {
+        out += BUILTIN_NOTE;
+    }
+    out
+}
+
+fn heading(replayed: &Replayed) -> String {
+    let Replayed { trace, cost, .. } = replayed;
+    format!("{}: arrivals over {}, cost {cost}", trace.name(), span(trace.span()))
+}
+
+fn table(replayed: &Replayed) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    if let Some((_, width)) = console::Term::stdout().size_checked() {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    table.set_header(std::iter::once("limit").chain(replayed.lanes.iter().map(Lane::name)));
+    for (title, value) in rows(replayed) {
+        table.add_row(std::iter::once(title.to_owned()).chain(replayed.lanes.iter().map(&value)));
+    }
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
+}
+
+fn rows(replayed: &Replayed) -> Vec<Row<'_>> {
+    let skipped = replayed.trace.skipped();
+    let mut rows: Vec<Row<'_>> = vec![
+        ("requests", Box::new(|lane| grouped(lane.tally().offered().requests))),
+        (
+            "  admitted",
+            Box::new(|lane| share(lane.tally().admitted.requests, lane.tally().offered().requests)),
+        ),
+        ("  refused", Box::new(|lane| share(lane.tally().refused.requests, lane.tally().offered().requests))),
+        ("  never", Box::new(|lane| share(lane.tally().never.requests, lane.tally().offered().requests))),
+        ("cost offered", Box::new(|lane| grouped(lane.tally().offered().cost))),
+        ("  admitted", Box::new(|lane| share(lane.tally().admitted.cost, lane.tally().offered().cost))),
+        ("  refused", Box::new(|lane| share(lane.tally().refused.cost, lane.tally().offered().cost))),
+        ("  never", Box::new(|lane| share(lane.tally().never.cost, lane.tally().offered().cost))),
+        ("longest wait told", Box::new(|lane| wait(lane, lane.tally().longest_wait))),
+        ("mean wait told", Box::new(|lane| wait(lane, lane.tally().mean_wait().unwrap_or_default()))),
+        ("least tokens left", Box::new(|lane| grouped(lane.least_available()))),
+        ("bound violations", Box::new(|lane| grouped(lane.violations()))),
+    ];
+    if replayed.lanes.iter().any(|lane| lane.tally().zero_cost > 0) {
+        rows.push(("zero cost, set aside", Box::new(|lane| grouped(lane.tally().zero_cost))));
+    }
+    if skipped > 0 {
+        rows.push(("bad lines skipped", Box::new(move |_| grouped(skipped))));
+    }
+    rows
+}
+
+/// A wait, or a dash where nothing was refused.
+fn wait(lane: &Lane, wait: std::time::Duration) -> String {
+    if lane.tally().refused.requests == 0 { "-".into() } else { span(wait) }
+}

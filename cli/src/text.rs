@@ -1,0 +1,98 @@
+//! Numbers and values as a person reads them.
+
+use std::time::Duration;
+
+/// `17728305` as `17,728,305`.
+pub(crate) fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `16,106 (83.2 %)`: a share of a whole, rounded to a tenth of a per cent.
+pub(crate) fn share(part: impl Into<u128>, whole: impl Into<u128>) -> String {
+    let (part, whole) = (part.into(), whole.into());
+    if whole == 0 {
+        return grouped(part);
+    }
+    format!("{} ({:.1} %)", grouped(part), part as f64 * 100.0 / whole as f64)
+}
+
+/// A span in the two units that matter for its size.
+pub(crate) fn span(length: Duration) -> String {
+    let seconds = length.as_secs();
+    match (seconds, length.subsec_nanos()) {
+        (0, nanos @ 0..1_000) => format!("{nanos} ns"),
+        (0, nanos @ ..1_000_000) => format!("{:.1} µs", f64::from(nanos) / 1e3),
+        (0, nanos) => format!("{:.1} ms", f64::from(nanos) / 1e6),
+        (..120, _) => format!("{:.2} s", length.as_secs_f64()),
+        (..7_200, _) => format!("{} min {} s", seconds / 60, seconds % 60),
+        (..172_800, _) => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// A value from the input in an error message: quoted, and cut where it is long.
+pub(crate) fn quoted(value: &str) -> String {
+    match longer_than(value, 60) {
+        Some(cut) => format!("{:?}...", &value[..cut]),
+        None => format!("{value:?}"),
+    }
+}
+
+/// A message that may repeat the input, cut where it is long.
+pub(crate) fn cut(message: &str) -> String {
+    match longer_than(message, 160) {
+        Some(cut) => format!("{}...", &message[..cut]),
+        None => message.to_owned(),
+    }
+}
+
+/// Where to cut a text of more than `shown` characters.
+fn longer_than(text: &str, shown: usize) -> Option<usize> {
+    text.char_indices().nth(shown).map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        assert_eq!(grouped(0_u64), "0");
+        assert_eq!(grouped(999_u64), "999");
+        assert_eq!(grouped(1_000_u64), "1,000");
+        assert_eq!(grouped(17_728_305_u64), "17,728,305");
+        assert_eq!(grouped(u128::MAX).matches(',').count(), 12);
+    }
+
+    #[test]
+    fn shares_of_nothing_have_no_per_cent() {
+        assert_eq!(share(16_106_u64, 19_366_u64), "16,106 (83.2 %)");
+        assert_eq!(share(0_u64, 0_u64), "0");
+    }
+
+    #[test]
+    fn spans_choose_their_units() {
+        assert_eq!(span(Duration::ZERO), "0 ns");
+        assert_eq!(span(Duration::from_nanos(1_500)), "1.5 µs");
+        assert_eq!(span(Duration::from_micros(2_500)), "2.5 ms");
+        assert_eq!(span(Duration::from_millis(61_250)), "61.25 s");
+        assert_eq!(span(Duration::from_secs(3_500)), "58 min 20 s");
+        assert_eq!(span(Duration::from_secs(90_000)), "25 h 0 min");
+        assert_eq!(span(Duration::from_secs(200_000)), "2 d 7 h");
+    }
+
+    #[test]
+    fn long_values_are_cut_between_characters() {
+        assert_eq!(quoted("a\tb"), "\"a\\tb\"");
+        let long = quoted(&"é".repeat(100));
+        assert!(long.ends_with("\"...") && long.chars().count() == 65, "{long}");
+    }
+}

@@ -1,0 +1,132 @@
+//! The deciding path allocates nothing: not admitting, not refusing, not telling the wait.
+//!
+//! A binary of its own, because it brings the allocator that counts.
+#![allow(unsafe_code, reason = "an allocator is an unsafe trait; this one counts and passes on")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::time::Duration;
+
+use tollgate::{Bucket, Clock, Limiter, Manual, Nanos, NonDecreasing, Quota, quota};
+
+thread_local! {
+    /// Allocations of this thread. Without a destructor and a lazy start, so that counting allocates nothing.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to `System` unchanged, with the caller's layout and pointer, so `System`'s contract
+// is kept by whoever keeps this one's. Counting neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller promises a layout that is not empty.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller promises that `pointer` came from `alloc`, so from `System`, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often `calls` allocates.
+fn allocations(calls: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    calls();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+const QUOTAS: [Quota; 3] = [quota!("3/s burst 5"), quota!("9/s burst 5"), quota!("10/ns burst 1G")];
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(black_box(Box::new(1)))), 1);
+    assert_eq!(allocations(|| drop(black_box(vec![1, 2, 3]))), 1);
+    assert_eq!(allocations(|| {}), 0);
+}
+
+#[test]
+fn admitting_and_refusing_allocate_nothing() {
+    for quota in QUOTAS {
+        let bucket = Bucket::with_clock(quota, Manual::new());
+        let count = allocations(|| {
+            for round in 0..20 {
+                let _ = black_box(bucket.try_acquire());
+                let _ = black_box(bucket.try_acquire_n(3));
+                let _ = black_box(bucket.try_acquire_n_at(2, Nanos::new(round)));
+                let _ = black_box(bucket.try_acquire_n(u64::MAX));
+                let _ = black_box(bucket.try_acquire_n(0));
+                black_box(bucket.acquire_up_to(2));
+                bucket.clock().advance(Duration::from_millis(round));
+            }
+        });
+        assert_eq!(count, 0, "{quota}");
+    }
+}
+
+#[test]
+fn telling_the_wait_allocates_nothing() {
+    for quota in QUOTAS {
+        let bucket = Bucket::with_clock(quota, Manual::new());
+        let count = allocations(|| {
+            bucket.drain();
+            bucket.pause_for(Duration::from_secs(1));
+            let refusal = bucket.try_acquire().expect_err("it is paused");
+            black_box((refusal.wait(), refusal.retry_after()));
+            let level = bucket.peek();
+            black_box((level.available(), level.debt(), level.time_to_full(), level.paused_for()));
+            let _ = black_box(level.wait_for(1));
+            bucket.resume();
+        });
+        assert_eq!(count, 0, "{quota}");
+    }
+}
+
+#[test]
+fn charging_and_giving_back_allocate_nothing() {
+    for quota in QUOTAS {
+        let bucket = Bucket::with_clock(quota, Manual::new());
+        let count = allocations(|| {
+            bucket.charge(9).undo();
+            drop(bucket.charge(9));
+            bucket.refund(9);
+            bucket.reset();
+            if let Ok(charge) = bucket.try_charge(1) {
+                charge.undo();
+            }
+            let snapshot = bucket.snapshot_at(Nanos::ZERO, Duration::ZERO);
+            let _ = black_box(bucket.restore_at(&snapshot, Duration::ZERO, Nanos::ZERO, Duration::ZERO));
+        });
+        assert_eq!(count, 0, "{quota}");
+    }
+}
+
+#[test]
+fn clocks_and_wrappers_allocate_nothing() {
+    let wall = Manual::new();
+    let bucket = Bucket::with_clock(quota!("3/s burst 5"), NonDecreasing::new(&wall));
+    let limiter: &dyn Limiter = &bucket;
+    let count = allocations(|| {
+        let _ = black_box((limiter.try_acquire(), limiter.try_acquire_n(9)));
+        black_box(bucket.clock().now());
+    });
+    assert_eq!(count, 0);
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn the_default_clock_allocates_nothing_once_it_is_chosen() {
+    let bucket = Bucket::new(quota!("3/s burst 5"));
+    let count = allocations(|| {
+        for _ in 0..20 {
+            let _ = black_box(bucket.try_acquire().map_err(|refusal| refusal.wait()));
+        }
+    });
+    assert_eq!(count, 0);
+}

@@ -1,0 +1,12 @@
+//! Faults that other limiters had in the field, each as a test with the reported numbers: `c07_...` is case C07.
+//!
+//! Beside the reported numbers every test walks through more values of the same kind, for a fault is a kind and not a
+//! number. `Pair` checks each call against the rational model, so those walks need no expectations of their own.
+
+mod burst;
+mod clock;
+mod concurrency;
+mod cost;
+mod extremes;
+mod refund;
+mod rounding;

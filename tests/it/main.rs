@@ -1,0 +1,26 @@
+//! The integration tests, one binary. They use what a user can use and nothing else.
+//!
+//! `oracle` is the rational model, written without the core; `support` ties a bucket to it and checks every answer;
+//! `quotas` makes quotas and schedules. The rest are tests: one module for each public module of the crate, and one for
+//! each kind of proof.
+
+mod oracle;
+mod quotas;
+mod support;
+
+mod bucket;
+mod clock;
+mod decision;
+mod limiter;
+mod nanos;
+mod quota;
+mod snapshot;
+
+mod cases;
+mod floors;
+mod properties;
+#[cfg(feature = "std")]
+mod stress;
+mod undo;
+mod vectors;
+mod worked;

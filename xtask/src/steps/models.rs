@@ -1,0 +1,101 @@
+//! Model checking of the library's concurrency: loom tries all interleavings, shuttle many random ones.
+//!
+//! Both need a build of the library of its own, whose atomics are the checker's. Each loom model prints a line
+//! `iterations NAME COUNT` when it is through.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::process::Run;
+use crate::project;
+use crate::report::{Outcome, passed_with};
+use crate::steps::suites::tests_passed;
+
+/// One preemption fewer missed a real bug; one more costs four times as much.
+const PREEMPTIONS: &str = "3";
+
+/// Interleavings of each model at 3 preemptions when they were last recorded: lines of `NAME COUNT`.
+const RECORDED: &str = "loom-tests/iterations.txt";
+
+/// A model that was cut short still says "ok", so each must reach so much of its recorded count, in percent.
+const FLOOR: u64 = 90;
+
+type Counts = BTreeMap<String, u64>;
+
+pub(crate) fn loom(arguments: &[String]) -> Outcome {
+    let run = model("loom");
+    // Without a bound there are more iterations still, so the floor holds there too.
+    let unbounded = arguments.iter().any(|argument| argument == "--unbounded");
+    let run = if unbounded { run } else { run.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS) };
+    let counts = counts(&run.words("-- --nocapture").heard()?, "iterations ");
+    let recorded =
+        fs::read_to_string(project::root().join(RECORDED)).map_err(|error| format!("{RECORDED}: {error}"))?;
+    let short = short_of_floor(&self::counts(&recorded, ""), &counts);
+    if !short.is_empty() {
+        return Err(short.join("; "));
+    }
+    passed_with(format!("{} models, {} iterations", counts.len(), counts.values().sum::<u64>()))
+}
+
+pub(crate) fn shuttle(_: &[String]) -> Outcome {
+    match tests_passed(&model("shuttle").heard()?) {
+        0 => Err("no shuttle model ran".to_owned()),
+        passed => passed_with(format!("{passed} models")),
+    }
+}
+
+/// The tests under a checker.
+fn model(checker: &str) -> Run {
+    Run::cargo("test --release --package tollgate-loom-tests")
+        .env("RUSTFLAGS", format!("--cfg {checker}"))
+        .target_of(checker)
+}
+
+/// The pairs of a name and a count that follow the prefix. Test threads share the line with the harness, which writes
+/// `test NAME ... ` before it.
+fn counts(text: &str, prefix: &str) -> Counts {
+    let pair = |line: &str| {
+        let (_, rest) = line.split_once(prefix)?;
+        let (name, count) = rest.trim().split_once(' ')?;
+        Some((name.to_owned(), count.parse().ok()?))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+/// What is wrong: a model below its floor, one that did not run, one that is not recorded.
+fn short_of_floor(recorded: &Counts, counts: &Counts) -> Vec<String> {
+    let below = recorded.iter().filter_map(|(name, recorded)| match counts.get(name) {
+        None => Some(format!("{name} did not run")),
+        Some(count) if count * 100 < recorded * FLOOR => {
+            Some(format!("{name}: {count} of {recorded} iterations"))
+        }
+        Some(_) => None,
+    });
+    let unknown = counts.keys().filter(|name| !recorded.contains_key(*name));
+    below.chain(unknown.map(|name| format!("{name} is not recorded in {RECORDED}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_found_behind_the_words_of_the_harness() {
+        let output = "running 2 tests\ntest a ... iterations last_token 54\niterations pause 7\nok\n";
+        assert_eq!(counts(output, "iterations "), counts("last_token 54\npause 7\n", ""));
+        assert_eq!(counts(output, "iterations ").len(), 2);
+    }
+
+    #[test]
+    fn a_model_cut_short_missing_or_unknown_is_told() {
+        let recorded = counts("whole 100\nshort 100\nmissing 1\n", "");
+        let ran = counts("whole 90\nshort 89\nunknown 5\n", "");
+        let wrong = short_of_floor(&recorded, &ran);
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        assert!(
+            wrong[0].starts_with("missing")
+                && wrong[1].starts_with("short")
+                && wrong[2].starts_with("unknown")
+        );
+    }
+}

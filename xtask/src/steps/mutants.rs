@@ -1,0 +1,92 @@
+//! Mutation testing of the core: does a test fail when a line of the library is made wrong?
+//!
+//! `.cargo/mutants.toml` says what is mutated, and lists the mutants that no test could catch, each with its reason.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::process::Run;
+use crate::report::{Outcome, passed_with, skipped};
+use crate::{project, tools};
+
+/// As many mutants as CI has time for: about four minutes. A larger change is sampled, another part of it every hour.
+const MOST_IN_CI: usize = 80;
+
+/// The tree without any file, which every repository knows.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    tools::wheels()?;
+    tools::mutants()?;
+    match arguments {
+        [] => changed(),
+        [all] if all == "--full" => tested(&[], "all"),
+        files => {
+            tested(&files.iter().map(|file| format!("--file={file}")).collect::<Vec<_>>(), "those named")
+        }
+    }
+}
+
+/// The mutants in what changed since the last commit older than four hours, or in everything if there is none.
+fn changed() -> Outcome {
+    let base = Run::new("git").words("rev-list -1 --before").arg("4 hours ago").arg("HEAD").answer();
+    let base = base.filter(|commit| !commit.is_empty()).unwrap_or_else(|| EMPTY_TREE.to_owned());
+    let diff = Run::new("git").words("diff --no-color --no-ext-diff").arg(&base).words("-- src").answer();
+    let diff = diff.ok_or("git diff failed")?;
+    if diff.is_empty() {
+        return skipped(format!("nothing in src/ differs from {base}"));
+    }
+    let file = project::target().join("mutants.diff");
+    fs::write(&file, diff + "\n").map_err(|error| format!("{}: {error}", file.display()))?;
+    let in_diff = vec![format!("--in-diff={}", file.display())];
+    let count = listed(&in_diff)?;
+    match count.div_ceil(MOST_IN_CI) {
+        0 => skipped("no mutants in what changed in src/"),
+        1 => tested(&in_diff, "all in the change"),
+        parts => {
+            let sample = format!("--shard={}/{parts}", hours_since_1970() % parts);
+            let what = format!(
+                "{sample} of {count} in the change, sampled; all of them: cargo xtask mutants --full"
+            );
+            tested(&[in_diff, vec![sample, "--sharding=round-robin".to_owned()]].concat(), &what)
+        }
+    }
+}
+
+fn hours_since_1970() -> usize {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    usize::try_from(since.as_secs() / 3600).unwrap_or_default()
+}
+
+fn mutants(which: &[String]) -> Run {
+    which.iter().fold(Run::cargo("mutants --package tollgate --colors never"), Run::arg)
+}
+
+fn listed(which: &[String]) -> Result<usize, String> {
+    let list = mutants(which).arg("--list").answer().ok_or("cargo mutants --list failed")?;
+    Ok(list.lines().count())
+}
+
+/// Tests them. The tests run without debug information, which is half of the time to build them.
+fn tested(which: &[String], what: &str) -> Outcome {
+    let folder = project::target();
+    let ended = mutants(which)
+        .words("--jobs 2 --no-shuffle --output")
+        .arg(&folder)
+        .env("NEXTEST_PROFILE", "mutants")
+        .env("CARGO_PROFILE_DEV_DEBUG", "none")
+        .end()?;
+    let lists = folder.join("mutants.out");
+    let (caught, missed) = (lines_of(&lists.join("caught.txt")), lines_of(&lists.join("missed.txt")));
+    let hung = lines_of(&lists.join("timeout.txt"));
+    // A mutant that hangs has been noticed; cargo-mutants has an exit code of its own for it.
+    if missed.is_empty() && !caught.is_empty() && (ended.passed || !hung.is_empty()) {
+        return passed_with(format!("{} caught, {} hung: {what}", caught.len(), hung.len()));
+    }
+    Err(format!("{} caught, {} survived: {}", caught.len(), missed.len(), missed.join("; ")))
+}
+
+fn lines_of(file: &Path) -> Vec<String> {
+    fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect()
+}

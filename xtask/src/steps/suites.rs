@@ -1,0 +1,55 @@
+//! Every test, in each way that could make a difference.
+
+use crate::process::Run;
+use crate::report::{Outcome, passed, passed_with};
+use crate::tools;
+
+/// For anyone: with nextest where it is installed, else with cargo's own runner.
+pub(crate) fn all(_: &[String]) -> Outcome {
+    let nextest = Run::cargo("nextest --version").succeeds();
+    let runner = if nextest { "nextest run" } else { "test --all-targets" };
+    Run::cargo(runner).words("--workspace --all-features").run()?;
+    doctests(&[])
+}
+
+pub(crate) fn debug(_: &[String]) -> Outcome {
+    nextest("--workspace")
+}
+
+pub(crate) fn checked(_: &[String]) -> Outcome {
+    nextest("--workspace --cargo-profile checked")
+}
+
+pub(crate) fn release(_: &[String]) -> Outcome {
+    nextest("--package tollgate --release")
+}
+
+fn nextest(which: &str) -> Outcome {
+    tools::wheels()?;
+    Run::cargo("nextest run --cargo-quiet --profile ci --all-features").words(which).run()?;
+    passed()
+}
+
+pub(crate) fn doctests(_: &[String]) -> Outcome {
+    let output = Run::cargo("test --quiet --doc --workspace --all-features").heard()?;
+    passed_with(format!("{} passed", tests_passed(&output)))
+}
+
+/// Tests that passed by the closing lines of cargo's own runner.
+pub(crate) fn tests_passed(output: &str) -> u32 {
+    let of_a_line =
+        |line: &str| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse::<u32>().ok();
+    output.lines().filter_map(of_a_line).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passed_tests_are_summed_over_packages() {
+        let output =
+            "test result: ok. 12 passed; 0 failed; 0 ignored\n\ntest result: ok. 3 passed; 0 failed\n";
+        assert_eq!(tests_passed(output), 15);
+    }
+}

@@ -1,0 +1,67 @@
+//! Other machines and checkers, where the toolchain has their components.
+//!
+//! No package registry serves the components, so their absence is a visible skip and no promise rests on them alone.
+
+use std::path::Path;
+
+use crate::process::Run;
+use crate::report::{Outcome, passed_with, skipped};
+
+const NARROW: &str = "i686-unknown-linux-gnu";
+const HERE: &str = "x86_64-unknown-linux-gnu";
+
+/// Miri knows neither the time-stamp counter nor what lies behind it, so the library runs without `std`.
+pub(crate) fn miri(_: &[String]) -> Outcome {
+    let Some(toolchain) = toolchain_with(|toolchain| cargo(toolchain, "miri --version").succeeds()) else {
+        return skipped("component miri not installed");
+    };
+    cargo(toolchain, "miri test --quiet --package tollgate --no-default-features --lib")
+        .target_of("miri")
+        .run()?;
+    passed_with("unit tests of the core without features")
+}
+
+/// Atomics of 64 bits must be aligned by hand on some 32-bit targets, and `usize` must not be mixed up with `u64`.
+pub(crate) fn narrow(_: &[String]) -> Outcome {
+    let Some(toolchain) = toolchain_with(|toolchain| has_std(toolchain, NARROW)) else {
+        return skipped(format!("std for {NARROW} not installed"));
+    };
+    cargo(toolchain, "test --quiet --package tollgate --lib --tests --target")
+        .arg(NARROW)
+        .target_of("32-bit")
+        .run()?;
+    passed_with(NARROW)
+}
+
+/// Without the sources of `std` the sanitizer does not see its synchronisation and reports races that are none.
+pub(crate) fn tsan(_: &[String]) -> Outcome {
+    let Some(toolchain) = toolchain_with(has_sources) else {
+        return skipped("component rust-src not installed");
+    };
+    cargo(toolchain, "test --quiet --package tollgate --tests -Zbuild-std --target")
+        .arg(HERE)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", "-Zsanitizer=thread")
+        .target_of("tsan")
+        .run()?;
+    passed_with(HERE)
+}
+
+fn toolchain_with(suits: impl Fn(&str) -> bool) -> Option<&'static str> {
+    ["", "+nightly"].into_iter().find(|toolchain| suits(toolchain))
+}
+
+fn cargo(toolchain: &str, words: &str) -> Run {
+    Run::cargo(toolchain).words(words)
+}
+
+fn has_std(toolchain: &str, target: &str) -> bool {
+    let folder =
+        Run::new("rustc").words(toolchain).words("--print target-libdir --target").arg(target).answer();
+    folder.is_some_and(|folder| Path::new(&folder).exists())
+}
+
+fn has_sources(toolchain: &str) -> bool {
+    let root = Run::new("rustc").words(toolchain).words("--print sysroot").answer();
+    root.is_some_and(|root| Path::new(&root).join("lib/rustlib/src/rust/library/std").exists())
+}

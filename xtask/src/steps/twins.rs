@@ -1,0 +1,177 @@
+//! Known-bad twins: the library with one thing made wrong, which the named test must notice.
+//!
+//! A twin is a patch in `loom-tests/twins/`. Before its first `diff` line it says what it breaks and which test must
+//! catch it:
+//!
+//! ```text
+//! Twin: an admission stores the word instead of exchanging it
+//! Caught-by: loom last_token_of_two
+//! ```
+//!
+//! The patch is applied to a copy of the tree. It must apply, compile, and leave the named test there to run: a twin
+//! that is caught by a compile error or by no test at all would prove nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::process::Run;
+use crate::project;
+use crate::report::{Outcome, passed_with};
+
+const FOLDER: &str = "loom-tests/twins";
+
+/// A test that has not failed by then does not count as failed.
+const LIMIT: Duration = Duration::from_secs(120);
+
+struct Twin {
+    name: String,
+    patch: PathBuf,
+    suite: Suite,
+    test: String,
+}
+
+/// Which tests the catching test is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suite {
+    /// The models under loom.
+    Loom,
+    /// The models under shuttle.
+    Shuttle,
+    /// The library's integration tests.
+    It,
+    /// The library's unit tests.
+    Lib,
+}
+
+pub(crate) fn catch(only: &[String]) -> Outcome {
+    let mut twins = twins()?;
+    twins.retain(|twin| only.is_empty() || only.contains(&twin.name));
+    if twins.is_empty() {
+        return Err(format!("no twins in {FOLDER}"));
+    }
+    let escaped: Vec<_> =
+        twins.iter().filter_map(|twin| Some(format!("{}: {}", twin.name, twin.caught().err()?))).collect();
+    if escaped.is_empty() { passed_with(format!("{} caught", twins.len())) } else { Err(escaped.join("; ")) }
+}
+
+/// The twins, in the order of their suites, so that each suite's dependencies are built once.
+fn twins() -> Result<Vec<Twin>, String> {
+    let folder = project::root().join(FOLDER);
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
+    let mut patches: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    patches.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
+    patches.sort();
+    patches.into_iter().map(Twin::read).collect()
+}
+
+impl Twin {
+    fn read(patch: PathBuf) -> Result<Self, String> {
+        let name = patch.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let text = fs::read_to_string(&patch).map_err(|error| format!("{name}: {error}"))?;
+        let (suite, test) =
+            caught_by(&text).ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib TEST`"))?;
+        Ok(Self { name, patch, suite, test: test.to_owned() })
+    }
+
+    /// Fails if the twin was not caught, or not properly.
+    fn caught(&self) -> Result<(), String> {
+        println!("\n--- {}: {:?} {}", self.name, self.suite, self.test);
+        let tree = fresh_copy()?;
+        self.apply(&tree)?;
+        let run = || self.suite.run(&tree);
+        run().arg("--no-run").run().map_err(|_| "does not compile")?;
+        let listed = run().words("-- --list --exact").arg(&self.test).answer().unwrap_or_default();
+        if !listed.lines().any(|line| line.strip_suffix(": test") == Some(self.test.as_str())) {
+            return Err(format!("there is no test {}", self.test));
+        }
+        let ended = run().words("-- --nocapture --exact").arg(&self.test).limit(LIMIT).end()?;
+        match (ended.in_time, ended.passed) {
+            (true, false) => Ok(()),
+            (true, true) => Err(format!("not caught by {}", self.test)),
+            (false, _) => Err(format!("{} did not end in {LIMIT:?}", self.test)),
+        }
+    }
+
+    /// The copy lies inside the repository, in a folder that git ignores, and there `git apply` would do nothing and
+    /// say nothing. So git is kept from looking above it.
+    fn apply(&self, tree: &Path) -> Result<(), String> {
+        let ceiling = tree.parent().unwrap_or(tree);
+        let apply = Run::new("git").words("apply --verbose").arg(&self.patch);
+        let applied = apply.env("GIT_CEILING_DIRECTORIES", ceiling).folder(tree).run();
+        applied.map_err(|_| "no longer applies: make the patch anew".to_owned())
+    }
+}
+
+impl Suite {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "loom" => Some(Self::Loom),
+            "shuttle" => Some(Self::Shuttle),
+            "it" => Some(Self::It),
+            "lib" => Some(Self::Lib),
+            _ => None,
+        }
+    }
+
+    /// The suite's tests in that tree. The target folder is that of the suite's own step, where its dependencies are
+    /// built already; the copy's own packages have paths of their own and stay apart.
+    fn run(self, tree: &Path) -> Run {
+        let models = |checker: &str| {
+            let run = Run::cargo("test --quiet --release --package tollgate-loom-tests");
+            let run = run.env("RUSTFLAGS", format!("--cfg {checker}")).target_of(checker);
+            if checker == "loom" { run.env("LOOM_MAX_PREEMPTIONS", "3") } else { run }
+        };
+        let library = |tests: &str| {
+            Run::cargo("test --quiet --package tollgate --all-features")
+                .words(tests)
+                .env("CARGO_TARGET_DIR", project::target())
+        };
+        let run = match self {
+            Self::Loom => models("loom"),
+            Self::Shuttle => models("shuttle"),
+            Self::It => library("--test it"),
+            Self::Lib => library("--lib"),
+        };
+        run.folder(tree)
+    }
+}
+
+fn caught_by(patch: &str) -> Option<(Suite, &str)> {
+    let mut header = patch.lines().take_while(|line| !line.starts_with("diff ") && !line.starts_with("--- "));
+    let (suite, test) = header.find_map(|line| line.strip_prefix("Caught-by: "))?.trim().split_once(' ')?;
+    Some((Suite::named(suite)?, test.trim()))
+}
+
+/// Copies what git knows or would add. Every file is written anew, so cargo sees that a patched file was put back.
+fn fresh_copy() -> Result<PathBuf, String> {
+    let tree = project::target().join("twins");
+    let failed = |error: std::io::Error| format!("cannot copy the tree: {error}");
+    if tree.exists() {
+        fs::remove_dir_all(&tree).map_err(failed)?;
+    }
+    let list = Run::new("git").words("ls-files --cached --others --exclude-standard").answer();
+    for file in list.ok_or("git ls-files failed")?.lines() {
+        let (from, to) = (project::root().join(file), tree.join(file));
+        // A file that was deleted and not committed is still listed.
+        if from.is_file() {
+            fs::create_dir_all(to.parent().unwrap_or(&tree)).map_err(failed)?;
+            fs::copy(from, to).map_err(failed)?;
+        }
+    }
+    Ok(tree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_names_the_suite_and_the_test() {
+        let patch =
+            "Twin: no clamp\nCaught-by: it refund::clamped\ndiff --git a/x b/x\nCaught-by: lib other\n";
+        assert_eq!(caught_by(patch), Some((Suite::It, "refund::clamped")));
+        assert_eq!(caught_by("diff --git a/x b/x\nCaught-by: lib other\n"), None);
+        assert_eq!(caught_by("Caught-by: somewhere test\n"), None);
+    }
+}

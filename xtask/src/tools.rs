@@ -1,0 +1,126 @@
+//! The tools that the steps need. What is there is left alone, so a second run installs nothing.
+//!
+//! Cargo's subcommands and z3 come as wheels, pinned with their hashes in `requirements.txt`, into an environment of
+//! the project's own under the target folder. Programs of the system come from Debian's packages.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::process::Run;
+use crate::project;
+use crate::report::{Outcome, passed};
+
+const MUTANTS: &str = "27.1.0";
+
+/// Where the project's own tools are, best first.
+pub(crate) fn folders() -> [PathBuf; 2] {
+    [environment().join("bin"), project::tools().join("bin")]
+}
+
+/// Installs everything.
+pub(crate) fn install(_: &[String]) -> Outcome {
+    wheels()?;
+    mutants()?;
+    system("valgrind", "valgrind")?;
+    llvm()?;
+    passed()
+}
+
+/// The wheels: cargo-nextest, -hack, -deny, -llvm-cov and -fuzz, and z3 for Python.
+pub(crate) fn wheels() -> Result<(), String> {
+    let wanted = project::root().join("xtask/requirements.txt");
+    let stamp = environment().join("installed.txt");
+    let list = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+        return Ok(());
+    }
+    make_environment()?;
+    Run::new(python())
+        .words("-m pip install --quiet --disable-pip-version-check --require-hashes --requirement")
+        .arg(&wanted)
+        .run()?;
+    fs::write(&stamp, list).map_err(|error| format!("{}: {error}", stamp.display()))
+}
+
+/// The Python of the project's environment.
+pub(crate) fn python() -> PathBuf {
+    environment().join("bin/python3")
+}
+
+fn environment() -> PathBuf {
+    project::tools().join("venv")
+}
+
+fn make_environment() -> Result<(), String> {
+    let make = || Run::new("python3").words("-m venv").arg(environment()).run();
+    if make().is_ok() {
+        return Ok(());
+    }
+    debian("python3-venv")?;
+    make().map_err(|_| "no Python 3 with venv and pip: install python3 and python3-venv".to_owned())
+}
+
+/// cargo-mutants, which comes in no wheel and takes a minute and a half to build.
+pub(crate) fn mutants() -> Result<(), String> {
+    let present = Run::cargo("mutants --version").answer();
+    if present.is_some_and(|version| version.ends_with(MUTANTS)) {
+        return Ok(());
+    }
+    Run::cargo("install --locked --quiet --root")
+        .arg(project::tools())
+        .arg(format!("cargo-mutants@{MUTANTS}"))
+        .run()
+}
+
+/// Coverage needs the LLVM tools of the compiler's own LLVM: its major version.
+pub(crate) fn llvm() -> Result<u32, String> {
+    let version = Run::new("rustc").words("-vV").answer().and_then(|text| llvm_major(&text));
+    let major = version.ok_or("rustc does not tell the version of its LLVM")?;
+    system(&format!("llvm-cov-{major}"), &format!("llvm-{major}"))?;
+    Ok(major)
+}
+
+fn llvm_major(version: &str) -> Option<u32> {
+    let line = version.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
+    line.split('.').next()?.parse().ok()
+}
+
+/// A program of the system; it is installed from Debian's package if it is not there.
+pub(crate) fn system(program: &str, package: &str) -> Result<(), String> {
+    if Run::new(program).words("--version").succeeds() {
+        return Ok(());
+    }
+    debian(package)?;
+    if Run::new(program).words("--version").succeeds() {
+        return Ok(());
+    }
+    Err(format!("no {program}: the package {package} does not bring it"))
+}
+
+fn debian(package: &str) -> Result<(), String> {
+    let missing =
+        |why: &str| format!("{package} is missing and {why}: install it with the system's package manager");
+    if !Run::new("apt-get").words("--version").succeeds() {
+        return Err(missing("there is no apt-get"));
+    }
+    if Run::new("id").words("-u").answer().as_deref() != Some("0") {
+        return Err(missing("only root can run apt-get"));
+    }
+    let get = |words: &str| Run::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").words(words);
+    // Lists that are out of date name packages that are gone: refresh them before the second try only.
+    let install = || get("install --yes --quiet=2 --no-install-recommends").arg(package).run();
+    install()
+        .or_else(|_| get("update --quiet=2").run().and_then(|()| install()))
+        .map_err(|_| missing("apt-get failed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_llvm_is_read_from_rustc() {
+        assert_eq!(llvm_major("rustc 1.95.0\nhost: x86_64\nLLVM version: 22.1.2\n"), Some(22));
+        assert_eq!(llvm_major("rustc 1.95.0\n"), None);
+    }
+}
