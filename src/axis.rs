@@ -60,7 +60,7 @@ impl Axis {
 
 impl Rate {
     /// Units issued from the origin to the reading `now`, rounded down; meaningless where that is 2^64 or more.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn issued(self, now: u64) -> u64 {
         if self.whole != 0 {
             return now.wrapping_mul(self.whole);
@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn the_binary_scale_is_the_finest_that_fits() {
-        let cases = [(9, SECOND, 1), (10, 1, 1), (10, 1, (1 << 61) - 1), (19, 7, 1000), (1 << 20, 997, 1 << 40)];
+        let cases =
+            [(9, SECOND, 1), (10, 1, 1), (10, 1, (1 << 61) - 1), (19, 7, 1000), (1 << 20, 997, 1 << 40)];
         for (p, q, capacity) in cases {
             let axis = Axis::new(p as u64, q, capacity);
             assert_eq!(axis.rate, defined(p, q, capacity), "{p}/{q}, capacity {capacity}");
@@ -183,7 +184,10 @@ mod tests {
     fn a_rate_too_slow_for_64_bits_keeps_the_bits_it_can() {
         let axis = Axis::new(1, 1 << 94, 1 << 60);
         assert_eq!(axis, Axis { rate: Rate { whole: 0, multiplier: 1 << 33, shift: 127 }, unit: 1 });
-        assert_eq!((axis.rate.issued(u64::MAX), axis.rate.reached(0), axis.rate.reached(1)), (0, 0, u64::MAX));
+        assert_eq!(
+            (axis.rate.issued(u64::MAX), axis.rate.reached(0), axis.rate.reached(1)),
+            (0, 0, u64::MAX)
+        );
     }
 
     #[test]
@@ -192,8 +196,14 @@ mod tests {
         for rate in binary.map(|axis| axis.rate).into_iter().chain([exact(1, 1).rate, exact(7, 1).rate]) {
             for issued in [0, 1, 2, 3, 8, 1000, 12_345_678_901, 1 << 60, u64::MAX - 100] {
                 let reading = rate.reached(issued);
-                assert!(reading == 0 || rate.issued(reading - 1) < issued, "{rate:?}: {issued} before {reading}");
-                assert!(reading == u64::MAX || rate.issued(reading) >= issued, "{rate:?}: {issued} after {reading}");
+                assert!(
+                    reading == 0 || rate.issued(reading - 1) < issued,
+                    "{rate:?}: {issued} before {reading}"
+                );
+                assert!(
+                    reading == u64::MAX || rate.issued(reading) >= issued,
+                    "{rate:?}: {issued} after {reading}"
+                );
                 assert_eq!(rate.last_within(issued), rate.reached(issued + 1).saturating_sub(1));
             }
         }

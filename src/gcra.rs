@@ -24,6 +24,8 @@ pub(crate) struct Gcra {
     /// The last reading that can be counted with: at least 50 years. Past it everything is refused, and up to it
     /// `issued + span` is at most the last arrival point.
     horizon: u64,
+    /// Units issued by the horizon.
+    last_issue: u64,
     /// One token.
     pub(crate) one: Cost,
 }
@@ -44,23 +46,23 @@ impl Gcra {
         let span = capacity * axis.unit;
         let horizon = axis.rate.last_within(LAST_ARRIVAL - span);
         let one = Cost { units: axis.unit, spare: span - axis.unit };
-        Self { axis, capacity, span, horizon, one }
+        Self { axis, capacity, span, horizon, last_issue: axis.rate.issued(horizon), one }
     }
 
     /// Whether the reading can be counted with.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn counts(&self, now: u64) -> bool {
         now <= self.horizon
     }
 
     /// Units issued by the reading `now`; past the horizon nothing more is issued.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn issued(&self, now: u64) -> u64 {
         self.axis.rate.issued(if self.counts(now) { now } else { self.horizon })
     }
 
     /// A cost that asks for admission.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cost(&self, tokens: u64) -> Result<Cost, Denied> {
         // One comparison finds both kinds of invalid cost: 0 wraps to the largest number.
         if tokens.wrapping_sub(1) >= self.capacity {
@@ -82,7 +84,7 @@ impl Gcra {
     }
 
     /// The next word, if `cost` is there. `issued` is that of a reading within the horizon.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(&self, arrival: u64, issued: u64, cost: Cost) -> Option<u64> {
         if arrival > issued + cost.spare {
             return None;
@@ -93,17 +95,22 @@ impl Gcra {
 
     /// The refusal of `cost` at the reading `now` and with a pause until `hold`. Its wait is zero if nothing stands in
     /// the way.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn not_yet(&self, arrival: u64, now: u64, cost: Cost, hold: u64) -> Denied {
-        Denied::NotYet(NotYet::new(self.axis.rate, now, self.issue_needed(arrival, now, cost), hold))
+        Denied::NotYet(NotYet::new(
+            self.axis.rate,
+            now,
+            self.issue_needed(arrival, now.max(hold), cost),
+            hold,
+        ))
     }
 
-    /// What must have been issued before `cost` fits; `u64::MAX` if that lies past the horizon.
-    #[inline]
+    /// What must have been issued before `cost` fits, not before the reading `now`; `u64::MAX` if that lies past the
+    /// horizon.
+    #[inline(always)]
     fn issue_needed(&self, arrival: u64, now: u64, cost: Cost) -> u64 {
         let needed = arrival.saturating_sub(cost.spare);
-        let last = LAST_ARRIVAL - self.span;
-        if needed > last || !self.counts(now) { u64::MAX } else { needed }
+        if needed > self.last_issue || !self.counts(now) { u64::MAX } else { needed }
     }
 
     /// The next word when `units` are charged without asking. It saturates.
@@ -157,6 +164,53 @@ impl Gcra {
     /// The first reading at which a word stands for a full bucket.
     #[inline]
     pub(crate) fn full_at(&self, arrival: u64) -> u64 {
-        if arrival > LAST_ARRIVAL - self.span { u64::MAX } else { self.axis.rate.reached(arrival) }
+        if arrival > self.last_issue { u64::MAX } else { self.axis.rate.reached(arrival) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    /// The vectors that the machine proof gives; `proofs/README.md` tells the columns.
+    const VECTORS: &str = include_str!("../proofs/vectors.csv");
+
+    #[test]
+    fn the_rules_are_those_that_are_proved() {
+        let checked = VECTORS.lines().skip(1).map(check).count();
+        assert!(checked >= 1000, "{checked}");
+    }
+
+    fn check(line: &str) {
+        let fields: [&str; 12] = core::array::from_fn(|column| line.split(',').nth(column).unwrap());
+        let number = |column: usize| fields[column].parse::<u64>().unwrap_or_else(|_| panic!("{line}"));
+        let quota = Quota::with_burst(number(1), Duration::from_nanos(number(2)), number(3)).unwrap();
+        let gcra = Gcra::new(&quota);
+        let (word, now, cost) = (number(4), number(5), number(6));
+        let (issued, units) = (gcra.issued(now), gcra.units(cost));
+        match fields[0] {
+            "acquire" => check_acquire(&gcra, word, now, cost, fields),
+            "charge" => assert_eq!(gcra.charge(word, issued, units), number(10), "{line}"),
+            "refund" => assert_eq!(gcra.refund(word, issued, units), number(10), "{line}"),
+            "undo" => assert_eq!(gcra.undo(word, issued, units, number(7), number(8)), number(10), "{line}"),
+            other => panic!("no rule {other}"),
+        }
+    }
+
+    fn check_acquire(gcra: &Gcra, word: u64, now: u64, tokens: u64, fields: [&str; 12]) {
+        let answer = gcra.cost(tokens).and_then(|cost| {
+            let admitted = gcra.counts(now).then(|| gcra.admit(word, gcra.issued(now), cost)).flatten();
+            admitted.ok_or_else(|| gcra.not_yet(word, now, cost, 0))
+        });
+        let (answer, next, ready_at) = match answer {
+            Ok(next) => ("admitted", next, None),
+            Err(Denied::NotYet(not_yet)) => ("not_yet", word, Some(not_yet.ready_at().as_u64())),
+            Err(Denied::OverCapacity { .. }) => ("over_capacity", word, None),
+            Err(Denied::ZeroCost) => ("zero_cost", word, None),
+        };
+        assert_eq!((answer, next), (fields[9], fields[10].parse().unwrap()), "{fields:?}");
+        assert_eq!(ready_at, fields[11].parse().ok(), "{fields:?}");
     }
 }

@@ -15,6 +15,7 @@ mod quota;
 
 // Floor 2: rules.
 mod gcra;
+mod limiter;
 
 // Floor 3: the word, and what can be seen of it.
 mod level;
@@ -23,12 +24,15 @@ mod word;
 
 // Floor 4: the face.
 mod bucket;
-mod limiter;
+
+// Floor 5: leaves, one feature each.
+#[cfg(feature = "sharded")]
+pub mod sharded;
 
 pub use crate::bucket::{Bucket, Charge};
+pub use crate::clock::{Clock, Manual, Monotonic, NonDecreasing};
 #[cfg(feature = "std")]
 pub use crate::clock::{Coarse, Source};
-pub use crate::clock::{Clock, Manual, Monotonic, NonDecreasing};
 pub use crate::decision::{Denied, NotYet};
 pub use crate::level::Level;
 pub use crate::limiter::Limiter;

@@ -1,7 +1,5 @@
 //! The one trait that wrappers accept.
 
-use crate::bucket::Bucket;
-use crate::clock::Clock;
 use crate::decision::Denied;
 
 /// Something that admits work or refuses it, at once.
@@ -37,18 +35,6 @@ pub trait Limiter {
     #[inline]
     fn try_acquire(&self) -> Result<(), Denied> {
         self.try_acquire_n(1)
-    }
-}
-
-impl<C: Clock> Limiter for Bucket<C> {
-    #[inline]
-    fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
-        Self::try_acquire_n(self, cost)
-    }
-
-    #[inline]
-    fn try_acquire(&self) -> Result<(), Denied> {
-        Self::try_acquire(self)
     }
 }
 

@@ -104,7 +104,10 @@ mod tests {
     fn durations_saturate() {
         assert_eq!(Nanos::from_duration(Duration::new(1, 5)).as_u64(), 1_000_000_005);
         assert_eq!(Nanos::from_duration(Duration::from_nanos(u64::MAX)).as_u64(), u64::MAX);
-        assert_eq!(Nanos::from_duration(Duration::from_nanos(u64::MAX) + Duration::from_nanos(1)), Nanos::MAX);
+        assert_eq!(
+            Nanos::from_duration(Duration::from_nanos(u64::MAX) + Duration::from_nanos(1)),
+            Nanos::MAX
+        );
         assert_eq!(Nanos::from_duration(Duration::MAX), Nanos::MAX);
         assert_eq!(Duration::from(Nanos::MAX), Duration::from_nanos(u64::MAX));
     }

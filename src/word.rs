@@ -2,36 +2,46 @@
 //!
 //! # Memory ordering
 //!
-//! * **Raising** the arrival point (admission, charge) is `Relaxed`. The decision depends on this word alone, its
-//!   modification order is the order of the decisions, and nothing else is published through it: callers get no
-//!   happens-before from a decision, and the docs of [`Bucket`](crate::Bucket) say so.
+//! The word's modification order is the order of the decisions, and nothing else is published through it for callers:
+//! they get no happens-before from a decision, and the docs of [`Bucket`](crate::Bucket) say so. What is stronger than
+//! `Relaxed` here serves pauses and undos.
+//!
 //! * **Refusing** is a relaxed load. It may miss a refund that no happens-before edge carried to the caller.
 //! * **Pausing** stores `hold` with `Release`; a decision loads it with `Acquire`. A call that happens after a pause
 //!   obeys it.
+//! * **Raising** the arrival point (admission, charge) releases, on success only. An undo acquires the word before it
+//!   reads the clock, so its reading is no older than that of any admission it sees, and no refill escapes it.
 //! * **Lowering** (refund, undo, reset, restore) is accounted for, so that a late undo cannot give back what someone
-//!   else gave back already (`GUARANTEES` section 6). It adds its units to `begun` before it lowers the word and to
-//!   `done` after it. A charge that may be undone reads `done` *before* it raises the word, the undo reads `begun`
-//!   *after* it has loaded the word; the difference then counts every lowering between the two, and perhaps one that
-//!   was under way, never too few. Two pairs carry this:
-//!   - the lowering compare-exchange releases and the undo's load of the word acquires: whoever sees a lowered word
-//!     sees it in `begun`. Raises in between are read-modify-writes and keep the release sequence alive;
-//!   - the addition to `done` releases and the charge's load acquires: a lowering found in `done` has already lowered
-//!     the word that the charge will raise.
+//!   else gave back already (`GUARANTEES` section 6). A charge that may be undone reads `lowered` before it raises the
+//!   word; the undo reads it again, and the difference is what others may have lowered in between. For that difference
+//!   to miss nothing, an undo works only while no other lowering is under way, which `lowering` counts:
+//!   - a lowering announces itself in `lowering` before it lowers the word. If an undo does not see the announcement,
+//!     the lowering comes after it;
+//!   - it adds to `lowered` after it has lowered the word, then withdraws the announcement with `Release`. An undo that
+//!     finds it withdrawn acquires both. A charge that finds the addition in `lowered` acquires the lowered word, so
+//!     what it subtracts was lowered before it;
+//!   - undos exclude one another: two that lowered at once could bring the word back to what the first has seen (ABA),
+//!     with refill in between that the first does not know of. A refund or a reset that begins inside an undo's last
+//!     window is not excluded; it may widen the bound by its own amount anyway, and says so.
 //!
-//!   One counter alone does not do: a lowering that has added its units but not yet lowered the word would be missing
-//!   from the difference of a charge that comes between (`loom-tests/twins/one-lowering-counter.patch`). The counters
-//!   wrap; no less than eight whole capacities would have to be given back between a charge and its undo for that to
-//!   show.
+//!   One counter alone does not do: see `loom-tests/twins`. `lowered` wraps; 2^64 units, at least eight whole
+//!   capacities, would have to be given back between a charge and its undo for that to show.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, spin_loop};
+
+/// How often an undo tries to have the word's lowering to itself. Another one takes some tens of nanoseconds, so more
+/// attempts than these fail only beside a thread that was stopped in the middle, for which nobody should wait.
+const UNDO_ATTEMPTS: u32 = 8;
 
 /// The arrival point, the pause beside it, and what has been given back.
 #[derive(Debug)]
 pub(crate) struct Word {
     arrival: AtomicU64,
     hold: AtomicU64,
-    begun: AtomicU64,
-    done: AtomicU64,
+    /// Lowerings that are under way.
+    lowering: AtomicU64,
+    /// Units lowered by those that are over.
+    lowered: AtomicU64,
 }
 
 /// A step of the arrival point.
@@ -59,8 +69,8 @@ impl Word {
         Self {
             arrival: AtomicU64::new(arrival),
             hold: AtomicU64::new(0),
-            begun: AtomicU64::new(0),
-            done: AtomicU64::new(0),
+            lowering: AtomicU64::new(0),
+            lowered: AtomicU64::new(0),
         }
     }
 
@@ -101,12 +111,12 @@ impl Word {
     }
 
     /// One attempt of [`raise`](Self::raise) from the arrival point `seen`: straight code for the hot path.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn raise_from(&self, seen: u64, next: impl Fn(u64) -> Option<u64>) -> Result<u64, Unraised> {
         let Some(written) = next(seen) else {
             return Err(Unraised::Declined);
         };
-        match self.exchange(seen, written, Ordering::Relaxed, Ordering::Relaxed) {
+        match self.exchange(seen, written, Ordering::Release, Ordering::Relaxed) {
             Ok(()) => Ok(written),
             Err(changed) => Err(Unraised::Overtaken(changed)),
         }
@@ -120,48 +130,82 @@ impl Word {
         }
     }
 
-    /// Lowers the arrival point to what `next` makes of it, by at most `most` units. `next` is given the word and what
-    /// others may have lowered it by since the start of time; see [`Word::lowered`].
-    pub(crate) fn lower(&self, most: u64, next: impl Fn(u64, u64) -> u64) {
-        self.begun.fetch_add(most, Ordering::Relaxed);
+    /// Lowers the arrival point to what `next` makes of it.
+    pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) {
+        self.replace(|seen| {
+            let goal = next(seen);
+            (goal, seen - goal)
+        });
+    }
+
+    /// Moves the arrival point to `goal`, up or down. No charge made before, at a time when no less than `issued` units
+    /// had been issued, can be undone after it.
+    pub(crate) fn place(&self, goal: u64, issued: u64) {
+        self.replace(|seen| (goal, seen.max(goal).saturating_sub(issued)));
+    }
+
+    /// Moves the arrival point, and adds the units that `next` tells to those lowered.
+    fn replace(&self, next: impl Fn(u64) -> (u64, u64)) {
+        self.lowering.fetch_add(1, Ordering::Relaxed);
+        let mut seen = self.arrival();
+        let units = loop {
+            let (goal, units) = next(seen);
+            match self.exchange(seen, goal, Ordering::Release, Ordering::Relaxed) {
+                Ok(()) => break units,
+                Err(changed) => seen = changed,
+            }
+        };
+        self.finish_lowering(units);
+    }
+
+    /// Lowers the arrival point to what `next` makes of it and of the units lowered by others so far; see
+    /// [`lowered`](Self::lowered). It gives up, and lowers nothing, if other lowerings get in its way every time.
+    pub(crate) fn undo(&self, next: impl Fn(u64, u64) -> u64) {
+        for _ in 0..UNDO_ATTEMPTS {
+            if self.lowering.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                let units = self.lower_alone(&next);
+                self.finish_lowering(units.unwrap_or(0));
+                if units.is_some() {
+                    return;
+                }
+            }
+            spin_loop();
+        }
+    }
+
+    /// Lowers the arrival point while no other lowering is under way, and tells by how much.
+    fn lower_alone(&self, next: impl Fn(u64, u64) -> u64) -> Option<u64> {
         let mut seen = self.arrival.load(Ordering::Acquire);
-        loop {
-            let by_others = self.begun.load(Ordering::Relaxed).wrapping_sub(most);
-            match self.exchange(seen, next(seen, by_others), Ordering::AcqRel, Ordering::Acquire) {
-                Ok(()) => break,
+        while self.lowering.load(Ordering::Acquire) == 1 {
+            let goal = next(seen, self.lowered.load(Ordering::Relaxed));
+            match self.exchange(seen, goal, Ordering::Release, Ordering::Acquire) {
+                Ok(()) => return Some(seen - goal),
                 Err(changed) => seen = changed,
             }
         }
-        self.done.fetch_add(most, Ordering::Release);
+        None
+    }
+
+    fn finish_lowering(&self, units: u64) {
+        self.lowered.fetch_add(units, Ordering::Release);
+        self.lowering.fetch_sub(1, Ordering::Release);
     }
 
     /// What has been lowered so far, to be read before a charge that may be undone.
     #[inline]
     pub(crate) fn lowered(&self) -> Lowered {
-        Lowered(self.done.load(Ordering::Acquire))
+        Lowered(self.lowered.load(Ordering::Acquire))
     }
 
-    /// Moves the arrival point to `goal`. What is raised meanwhile comes after it and stays raised.
-    pub(crate) fn place(&self, goal: u64) {
-        match self.raise(|arrival| (arrival < goal).then_some(goal)) {
-            Ok(_) => {}
-            Err(above) => {
-                let most = above - goal;
-                self.lower(most, |arrival, _| arrival - most.min(arrival.saturating_sub(goal)));
-            }
-        }
-    }
-
-    #[inline]
+    #[inline(always)]
     fn exchange(&self, seen: u64, next: u64, success: Ordering, failure: Ordering) -> Result<(), u64> {
         self.arrival.compare_exchange_weak(seen, next, success, failure).map(drop)
     }
 }
 
 impl Lowered {
-    /// Units lowered since, given what [`Word::lower`] tells its rule.
-    #[inline]
-    pub(crate) fn until(self, by_others: u64) -> u64 {
-        by_others.wrapping_sub(self.0)
+    /// Units lowered since, given what [`Word::undo`] tells its rule.
+    pub(crate) fn until(self, lowered: u64) -> u64 {
+        lowered.wrapping_sub(self.0)
     }
 }

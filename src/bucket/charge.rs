@@ -11,8 +11,9 @@ use crate::word::Lowered;
 ///
 /// Dropping it keeps the charge. [`undo`](Self::undo) gives the tokens back by the prompt rule of `GUARANTEES` section
 /// 6: all of them if that is soon and nothing else was given back meanwhile, otherwise fewer, and never so many that
-/// the bucket holds more than if the charge had not been made. It is for stepping back from a joint admission, not for
-/// settling a reservation much later.
+/// the bucket holds more than if the charge had not been made. If other threads give tokens back at the same moment, again
+/// and again, it keeps the charge. It is for stepping back from a joint admission, not for settling a reservation much
+/// later.
 ///
 /// ```
 /// use tollgate::{Bucket, Manual, quota};
@@ -51,9 +52,9 @@ impl<C: Clock> Charge<'_, C> {
 
     fn give_back(&self, now: impl Fn() -> Nanos) {
         let gcra = &self.bucket.gcra;
-        self.bucket.word.lower(self.units, |arrival, by_others| {
+        self.bucket.word.undo(|arrival, lowered| {
             let issued = gcra.issued(now().as_u64());
-            gcra.undo(arrival, issued, self.units, self.written, self.lowered.until(by_others))
+            gcra.undo(arrival, issued, self.units, self.written, self.lowered.until(lowered))
         });
     }
 }

@@ -13,6 +13,7 @@ use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::gcra::{Cost, Gcra};
 use crate::level::Level;
+use crate::limiter::Limiter;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
 use crate::word::{Raised, Unraised, Word};
@@ -92,7 +93,7 @@ impl<C: Clock> Bucket<C> {
     #[doc(alias = "check")]
     #[doc(alias = "try_wait")]
     #[doc(alias = "until_ready")]
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire(&self) -> Result<(), Denied> {
         self.try_acquire_at(self.clock.now())
     }
@@ -102,7 +103,7 @@ impl<C: Clock> Bucket<C> {
     /// # Errors
     ///
     /// [`Denied::NotYet`], with the exact wait from `now`.
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire_at(&self, now: Nanos) -> Result<(), Denied> {
         self.admit(1, &self.gcra.one, now).map(drop)
     }
@@ -114,7 +115,7 @@ impl<C: Clock> Bucket<C> {
     /// [`Denied::NotYet`] with the exact wait, [`Denied::OverCapacity`] for a cost that will never be admitted, or
     /// [`Denied::ZeroCost`].
     #[doc(alias = "check_n")]
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
         self.try_acquire_n_at(cost, self.clock.now())
     }
@@ -124,7 +125,7 @@ impl<C: Clock> Bucket<C> {
     /// # Errors
     ///
     /// As [`try_acquire_n`](Self::try_acquire_n).
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire_n_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
         self.admit(cost, &self.gcra.cost(cost)?, now).map(drop)
     }
@@ -141,17 +142,7 @@ impl<C: Clock> Bucket<C> {
     /// [`acquire_up_to`](Self::acquire_up_to) at a reading of the bucket's clock.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to_at(&self, most: u64, now: Nanos) -> u64 {
-        let now = now.as_u64();
-        if !self.is_open(now, self.word.hold()) {
-            return 0;
-        }
-        let issued = self.gcra.issued(now);
-        let there = |arrival: u64| most.min(self.gcra.available(arrival.saturating_sub(issued)));
-        let raised = self.word.raise(|arrival| {
-            let cost = self.gcra.cost(there(arrival)).ok()?;
-            self.gcra.admit(arrival, issued, cost)
-        });
-        raised.map_or(0, |raised| there(raised.seen))
+        if most == 0 { 0 } else { self.lend(1, most, 0, now).unwrap_or(0) }
     }
 
     /// Admits `cost` tokens as [`try_acquire_n`](Self::try_acquire_n) does, in a way that can be undone.
@@ -188,7 +179,8 @@ impl<C: Clock> Bucket<C> {
         let units = self.gcra.units(cost);
         let issued = self.gcra.issued(now.as_u64());
         let lowered = self.word.lowered();
-        let Raised { seen, written } = self.word.raise_always(|arrival| self.gcra.charge(arrival, issued, units));
+        let Raised { seen, written } =
+            self.word.raise_always(|arrival| self.gcra.charge(arrival, issued, units));
         // What was charged, which is less than what was asked where it saturated.
         Charge { bucket: self, units: written - seen.max(issued), written, lowered }
     }
@@ -204,11 +196,8 @@ impl<C: Clock> Bucket<C> {
     /// [`refund`](Self::refund) at a reading of the bucket's clock.
     pub fn refund_at(&self, cost: u64, now: Nanos) {
         let issued = self.gcra.issued(now.as_u64());
-        // A charge that comes after this look comes after the refund too, which is worth no more than what it finds.
-        let due = self.gcra.units(cost).min(self.word.arrival().saturating_sub(issued));
-        if due > 0 {
-            self.word.lower(due, |arrival, _| self.gcra.refund(arrival, issued, due));
-        }
+        let units = self.gcra.units(cost);
+        self.word.lower(|arrival| self.gcra.refund(arrival, issued, units));
     }
 
     /// Admits nothing before the clock reads `until`: what an upstream's `Retry-After` asks for.
@@ -239,9 +228,8 @@ impl<C: Clock> Bucket<C> {
         Level::new(self.gcra, self.word.arrival(), now.as_u64(), self.word.hold())
     }
 
-    /// Puts the bucket back to its initial fill; a debt is forgotten, a pause is not.
-    ///
-    /// Charges made meanwhile count after it.
+    /// Puts the bucket back to its initial fill; a debt is forgotten, a pause is not. Earlier charges cannot be undone
+    /// any more.
     pub fn reset(&self) {
         self.reset_at(self.clock.now());
     }
@@ -249,7 +237,7 @@ impl<C: Clock> Bucket<C> {
     /// [`reset`](Self::reset) at a reading of the bucket's clock.
     pub fn reset_at(&self, now: Nanos) {
         let issued = self.gcra.issued(now.as_u64());
-        self.word.place(self.gcra.holding(issued, self.quota.initial_tokens()));
+        self.word.place(self.gcra.holding(issued, self.quota.initial_tokens()), issued);
     }
 
     /// Empties the bucket and tells how many whole tokens that took; a debt stays as it is.
@@ -276,7 +264,11 @@ impl<C: Clock> Bucket<C> {
     }
 
     /// The word that was written, or the refusal. The whole of the hot path: one attempt, in straight code.
-    #[inline]
+    ///
+    /// Always inlined, with its callers and the few lines it calls: where only "yes" or "no" is wanted, what else a
+    /// refusal says falls away, but only the caller's compiler can see that. Left to itself it inlines the first call in
+    /// a program and not the second, which then takes twice the instructions.
+    #[inline(always)]
     fn admit(&self, tokens: u64, cost: &Cost, now: Nanos) -> Result<u64, Denied> {
         let (now, hold) = (now.as_u64(), self.word.hold());
         if !self.is_open(now, hold) {
@@ -304,7 +296,27 @@ impl<C: Clock> Bucket<C> {
         }
     }
 
-    #[inline]
+    /// Takes at least `least` tokens, or none, and at most `most`: one part in `2^part` of what is there, if that lies
+    /// between the two.
+    pub(crate) fn lend(&self, least: u64, most: u64, part: u32, now: Nanos) -> Result<u64, Denied> {
+        let cost = self.gcra.cost(least)?;
+        let (now, hold) = (now.as_u64(), self.word.hold());
+        if !self.is_open(now, hold) {
+            return Err(self.refuse(cost, now, hold));
+        }
+        let issued = self.gcra.issued(now);
+        let lent = |arrival: u64| {
+            let there = self.gcra.available(arrival.saturating_sub(issued));
+            (there >> part).min(most).max(least)
+        };
+        match self.word.raise(|arrival| self.gcra.admit(arrival, issued, self.gcra.cost(lent(arrival)).ok()?))
+        {
+            Ok(raised) => Ok(lent(raised.seen)),
+            Err(arrival) => Err(self.gcra.not_yet(arrival, now, cost, hold)),
+        }
+    }
+
+    #[inline(always)]
     fn is_open(&self, now: u64, hold: u64) -> bool {
         now >= hold && self.gcra.counts(now)
     }
@@ -312,6 +324,18 @@ impl<C: Clock> Bucket<C> {
     #[cold]
     fn refuse(&self, cost: Cost, now: u64, hold: u64) -> Denied {
         self.gcra.not_yet(self.word.arrival(), now, cost, hold)
+    }
+}
+
+impl<C: Clock> Limiter for Bucket<C> {
+    #[inline]
+    fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
+        Self::try_acquire_n(self, cost)
+    }
+
+    #[inline]
+    fn try_acquire(&self) -> Result<(), Denied> {
+        Self::try_acquire(self)
     }
 }
 

@@ -75,7 +75,8 @@ impl<C: Clock> Bucket<C> {
             self.pause_until(now.saturating_add(paused_for));
         }
         let deficit = snapshot.deficit.saturating_sub(self.gcra.issued(age.as_u64()));
-        self.word.place(self.gcra.lacking(self.gcra.issued(now.as_u64()), deficit));
+        let issued = self.gcra.issued(now.as_u64());
+        self.word.place(self.gcra.lacking(issued, deficit), issued);
         Ok(())
     }
 }

@@ -113,7 +113,10 @@ enum Verdict {
 impl Verdict {
     fn of_kernel() -> Self {
         let read = |name: &str| {
-            std::fs::read_to_string(format!("/sys/devices/system/clocksource/clocksource0/{name}_clocksource")).ok()
+            std::fs::read_to_string(format!(
+                "/sys/devices/system/clocksource/clocksource0/{name}_clocksource"
+            ))
+            .ok()
         };
         Self::from_clocksource(read("current").as_deref(), read("available").as_deref())
     }
@@ -185,6 +188,9 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let passed = Monotonic::new().now().saturating_sub(before).as_duration();
         let real = start.elapsed();
-        assert!(passed >= std::time::Duration::from_millis(19) && passed <= real * 11 / 10, "{passed:?} of {real:?}");
+        assert!(
+            passed >= std::time::Duration::from_millis(19) && passed <= real * 11 / 10,
+            "{passed:?} of {real:?}"
+        );
     }
 }

@@ -45,9 +45,10 @@ impl<C: Clock> Clock for NonDecreasing<C> {
         loop {
             // `latest` was given before the clock is read here, so a clock that says less has stepped back; a reading
             // that another thread overtakes meanwhile has not. `latest` is raised after `offset`, and acquired before
-            // it, so the offset is no older than the one that `latest` was made with.
+            // it, so the offset is no older than the one that `latest` was made with. The offset is acquired before
+            // the clock is read, so whoever sees a correction also sees the step back that it corrects.
             let latest = self.latest.load(Ordering::Acquire);
-            let offset = self.offset.load(Ordering::Relaxed);
+            let offset = self.offset.load(Ordering::Acquire);
             let reading = self.clock.now().as_u64().saturating_add(offset);
             if reading >= latest {
                 let before = self.latest.fetch_max(reading, Ordering::AcqRel);

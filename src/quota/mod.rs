@@ -162,6 +162,12 @@ impl Quota {
         }
     }
 
+    /// The same rate with another capacity and fill, which the caller knows to be valid.
+    #[cfg(feature = "sharded")]
+    pub(crate) const fn resized(self, capacity: u64, fill: Fill) -> Self {
+        Self { capacity, fill, ..self }
+    }
+
     /// Tokens issued in each [`period`](Self::period).
     #[inline]
     pub const fn tokens(&self) -> u64 {

@@ -55,7 +55,11 @@ impl Quota {
         let mut cursor = Cursor { text: text.as_bytes(), at: 0 };
         let quota = attempt!(cursor.quota());
         cursor.skip_spaces();
-        if cursor.at_end() { Ok(quota) } else { Err(cursor.expected("`burst`, `full`, `empty`, `holding` or the end")) }
+        if cursor.at_end() {
+            Ok(quota)
+        } else {
+            Err(cursor.expected("`burst`, `full`, `empty`, `holding` or the end"))
+        }
     }
 }
 
