@@ -1,4 +1,8 @@
-#![doc = include_str!("../README.md")]
+//! [theory]: crate::docs::theory
+//! [internals]: crate::docs::internals
+//!
+#![cfg_attr(feature = "std", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "std"), doc = "A strict token bucket in one atomic word.")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -28,6 +32,16 @@ mod bucket;
 // Floor 5: leaves, one feature each.
 #[cfg(feature = "sharded")]
 pub mod sharded;
+
+/// Longer texts: why the promises hold, and how the source is laid out.
+#[cfg(doc)]
+pub mod docs {
+    #[doc = include_str!("../docs/theory.md")]
+    pub mod theory {}
+
+    #[doc = include_str!("../docs/internals.md")]
+    pub mod internals {}
+}
 
 pub use crate::bucket::{Bucket, Charge};
 pub use crate::clock::{Clock, Manual, Monotonic, NonDecreasing};

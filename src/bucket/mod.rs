@@ -23,12 +23,14 @@ use crate::word::{Raised, Unraised, Word};
 /// The bucket holds at most [`capacity`](Quota::capacity) tokens and is refilled evenly at the quota's rate. A cost is
 /// admitted if so many tokens are there, and they are taken in the same step; otherwise it is refused, nothing is
 /// taken, and the refusal tells when to come back. In every interval of the clock of length `t`, no more than
-/// `capacity + rate * t` tokens are admitted: the strict bound, with any number of threads and any order of readings.
+/// `capacity + rate * t` tokens are admitted (for rates that need the binary scale, less than 1 ns of refill more): the
+/// strict bound, with any number of threads and any order of readings.
 ///
 /// It limits what may *start*. It does not space starts evenly, and does not limit how much is running. Two buckets are
 /// two budgets; to share one, share the bucket: it is [`Sync`], put it into an [`Arc`](std::sync::Arc) or a `static`.
 ///
-/// ```
+#[cfg_attr(feature = "std", doc = "```")]
+#[cfg_attr(not(feature = "std"), doc = "```ignore")]
 /// use std::sync::LazyLock;
 /// use tollgate::{Bucket, quota};
 ///

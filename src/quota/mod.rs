@@ -46,7 +46,7 @@ const MAX_TOKENS_PER_NANOSECOND: u128 = 10;
 /// fill   = "full" | "empty" | "holding" count
 /// ```
 ///
-/// `burst x1.5` is one and a half times the tokens of a period, rounded down. In a constant, [`quota!`](crate::quota)
+/// `burst x1.5` is one and a half times the tokens of a period, rounded down. In a constant, [`quota!`](crate::quota!)
 /// reads the same text when the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Quota {

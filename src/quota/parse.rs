@@ -1,4 +1,4 @@
-//! Reading a quota from text, in a `const fn` so that [`quota!`](crate::quota) reads it at compile time.
+//! Reading a quota from text, in a `const fn` so that [`quota!`](crate::quota!) reads it at compile time.
 
 use core::time::Duration;
 
