@@ -76,9 +76,15 @@ impl Clock for Monotonic {
     fn now(&self) -> Nanos {
         match &self.reader {
             Reader::Tsc { counter, origin } => Nanos::new(counter.delta_as_nanos(*origin, counter.raw())),
-            Reader::Instant { origin } => Nanos::from_duration(origin.elapsed()),
+            Reader::Instant { origin } => elapsed(origin),
         }
     }
+}
+
+/// Out of line, so that the reading of the counter stays small where it is inlined.
+#[inline(never)]
+fn elapsed(origin: &Instant) -> Nanos {
+    Nanos::from_duration(origin.elapsed())
 }
 
 impl Reader {
