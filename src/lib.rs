@@ -46,7 +46,7 @@ pub mod docs {
 pub use crate::bucket::{Bucket, Charge};
 pub use crate::clock::{Clock, Manual, Monotonic, NonDecreasing};
 #[cfg(feature = "std")]
-pub use crate::clock::{Coarse, Source};
+pub use crate::clock::{Coarse, Glancing, Source};
 pub use crate::decision::{Denied, NotYet};
 pub use crate::level::Level;
 pub use crate::limiter::Limiter;

@@ -97,7 +97,10 @@ impl<C: Clock> Bucket<C> {
     #[doc(alias = "until_ready")]
     #[inline(always)]
     pub fn try_acquire(&self) -> Result<(), Denied> {
-        self.try_acquire_at(self.clock.now())
+        match self.refuse_at_a_glance(&self.gcra.one) {
+            Some(denied) => Err(denied),
+            None => self.try_acquire_at(self.clock.now()),
+        }
     }
 
     /// [`try_acquire`](Self::try_acquire) at a reading that the caller has taken from the bucket's clock.
@@ -119,7 +122,11 @@ impl<C: Clock> Bucket<C> {
     #[doc(alias = "check_n")]
     #[inline(always)]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
-        self.try_acquire_n_at(cost, self.clock.now())
+        let asked = self.gcra.cost(cost)?;
+        match self.refuse_at_a_glance(&asked) {
+            Some(denied) => Err(denied),
+            None => self.admit(cost, &asked, self.clock.now()).map(drop),
+        }
     }
 
     /// [`try_acquire_n`](Self::try_acquire_n) at a reading that the caller has taken from the bucket's clock.
@@ -144,7 +151,7 @@ impl<C: Clock> Bucket<C> {
     /// [`acquire_up_to`](Self::acquire_up_to) at a reading of the bucket's clock.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to_at(&self, most: u64, now: Nanos) -> u64 {
-        if most == 0 { 0 } else { self.lend(1, most, 0, now).unwrap_or(0) }
+        if most == 0 { 0 } else { self.lend_at(1, most, 0, now).unwrap_or(0) }
     }
 
     /// Admits `cost` tokens as [`try_acquire_n`](Self::try_acquire_n) does, in a way that can be undone.
@@ -265,6 +272,19 @@ impl<C: Clock> Bucket<C> {
         &self.clock
     }
 
+    /// The refusal, if the cost would not be admitted even at the latest time that it can be now. Nothing at all for
+    /// clocks that cannot be glanced at.
+    #[inline(always)]
+    fn refuse_at_a_glance(&self, cost: &Cost) -> Option<Denied> {
+        let (earliest, latest) = self.clock.glance()?.into_inner();
+        let (hold, arrival) = (self.word.hold(), self.word.arrival());
+        let issued = self.gcra.issued(latest.as_u64());
+        if latest.as_u64() >= hold && self.gcra.admit(arrival, issued, *cost).is_some() {
+            return None;
+        }
+        Some(self.gcra.not_yet(arrival, earliest.as_u64(), *cost, hold))
+    }
+
     /// The word that was written, or the refusal. The whole of the hot path: one attempt, in straight code.
     ///
     /// Always inlined, with its callers and the few lines it calls: where only "yes" or "no" is wanted, what else a
@@ -298,9 +318,18 @@ impl<C: Clock> Bucket<C> {
         }
     }
 
+    /// [`lend_at`](Self::lend_at) now, after a glance.
+    #[cfg(feature = "sharded")]
+    pub(crate) fn lend(&self, least: u64, most: u64, part: u32) -> Result<u64, Denied> {
+        match self.refuse_at_a_glance(&self.gcra.cost(least)?) {
+            Some(denied) => Err(denied),
+            None => self.lend_at(least, most, part, self.clock.now()),
+        }
+    }
+
     /// Takes at least `least` tokens, or none, and at most `most`: one part in `2^part` of what is there, if that lies
     /// between the two.
-    pub(crate) fn lend(&self, least: u64, most: u64, part: u32, now: Nanos) -> Result<u64, Denied> {
+    fn lend_at(&self, least: u64, most: u64, part: u32, now: Nanos) -> Result<u64, Denied> {
         let cost = self.gcra.cost(least)?;
         let (now, hold) = (now.as_u64(), self.word.hold());
         if !self.is_open(now, hold) {

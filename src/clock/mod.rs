@@ -2,6 +2,8 @@
 
 #[cfg(feature = "std")]
 mod coarse;
+#[cfg(feature = "std")]
+mod glancing;
 mod manual;
 #[cfg(feature = "std")]
 mod monotonic;
@@ -9,10 +11,14 @@ mod non_decreasing;
 
 #[cfg(feature = "std")]
 pub use self::coarse::Coarse;
+#[cfg(feature = "std")]
+pub use self::glancing::Glancing;
 pub use self::manual::Manual;
 #[cfg(feature = "std")]
 pub use self::monotonic::{Monotonic, Source};
 pub use self::non_decreasing::NonDecreasing;
+
+use core::ops::RangeInclusive;
 
 use crate::nanos::Nanos;
 
@@ -43,12 +49,25 @@ use crate::nanos::Nanos;
 pub trait Clock {
     /// The time now.
     fn now(&self) -> Nanos;
+
+    /// The earliest and the latest time that it can be now, for a clock that can tell those for less than a reading.
+    ///
+    /// What would be refused even at the latest is then refused without a reading. `Glancing` is such a clock.
+    #[inline]
+    fn glance(&self) -> Option<RangeInclusive<Nanos>> {
+        None
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
     #[inline]
     fn now(&self) -> Nanos {
         (**self).now()
+    }
+
+    #[inline]
+    fn glance(&self) -> Option<RangeInclusive<Nanos>> {
+        (**self).glance()
     }
 }
 
@@ -57,6 +76,11 @@ impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
     #[inline]
     fn now(&self) -> Nanos {
         (**self).now()
+    }
+
+    #[inline]
+    fn glance(&self) -> Option<RangeInclusive<Nanos>> {
+        (**self).glance()
     }
 }
 

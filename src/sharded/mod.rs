@@ -211,6 +211,11 @@ impl<C: Clock> Sharded<C> {
         self.shared.plan.root_capacity()
     }
 
+    /// The root's clock.
+    pub fn clock(&self) -> &C {
+        self.shared.root.clock()
+    }
+
     /// The quota of the whole.
     pub fn quota(&self) -> Quota {
         self.shared.plan.quota()
@@ -226,7 +231,7 @@ impl<C: Clock> Shared<C> {
         if cost == 0 || cost > ceiling {
             return self.root.try_acquire_n(cost).map(|()| credit);
         }
-        let drawn = self.root.lend(cost - credit, ceiling - credit, self.part, self.root.clock().now())?;
+        let drawn = self.root.lend(cost - credit, ceiling - credit, self.part)?;
         Ok(credit + drawn - cost)
     }
 
@@ -235,7 +240,7 @@ impl<C: Clock> Shared<C> {
         let from_credit = most.min(credit);
         let (mut taken, mut credit) = (from_credit, credit - from_credit);
         if taken < most && ceiling > 0 {
-            let drawn = self.root.lend(1, ceiling, self.part, self.root.clock().now()).unwrap_or(0);
+            let drawn = self.root.lend(1, ceiling, self.part).unwrap_or(0);
             let spent = drawn.min(most - taken);
             (taken, credit) = (taken + spent, drawn - spent);
         }
