@@ -94,7 +94,7 @@ fn charging_and_giving_back_allocate_nothing() {
         let bucket = Bucket::with_clock(quota, Manual::new());
         let count = allocations(|| {
             bucket.charge(9).undo();
-            drop(bucket.charge(9));
+            let _kept = bucket.charge(9);
             bucket.refund(9);
             bucket.reset();
             if let Ok(charge) = bucket.try_charge(1) {

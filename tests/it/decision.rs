@@ -26,7 +26,10 @@ fn a_wait_is_exact_and_a_retry_after_is_whole_seconds_rounded_up() {
         assert_eq!(not_yet.retry_after(), Duration::from_secs(seconds), "{wait} ns");
         assert_eq!(not_yet.ready_at(), at(wait));
         let refusal = Denied::NotYet(not_yet);
-        assert_eq!((refusal.wait(), refusal.retry_after()), (Some(nanos(wait)), Some(Duration::from_secs(seconds))));
+        assert_eq!(
+            (refusal.wait(), refusal.retry_after()),
+            (Some(nanos(wait)), Some(Duration::from_secs(seconds)))
+        );
     }
     assert_eq!(waiting(u64::MAX).retry_after(), Duration::from_secs(18_446_744_074));
 }
@@ -39,7 +42,11 @@ fn waiting_the_whole_seconds_is_enough() {
         for cost in 1..=5 {
             let refusal = limit.try_acquire_n(cost).unwrap_err();
             let ready = refusal.retry_after().unwrap().into();
-            assert_eq!(limit.peek_at(ready).wait_for(cost), Ok(Duration::ZERO), "{cost} of {tokens} in {period} ns");
+            assert_eq!(
+                limit.peek_at(ready).wait_for(cost),
+                Ok(Duration::ZERO),
+                "{cost} of {tokens} in {period} ns"
+            );
         }
     }
 }

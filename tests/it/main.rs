@@ -14,6 +14,8 @@ mod decision;
 mod limiter;
 mod nanos;
 mod quota;
+#[cfg(feature = "sharded")]
+mod sharded;
 mod snapshot;
 
 mod cases;

@@ -8,7 +8,8 @@ use tollgate::{Denied, Fill, Quota};
 use crate::oracle::{Answer, Oracle};
 use crate::quotas::{Cost, Plain, When, costs, exact_quotas, origins, quotas, sized, whens};
 use crate::support::{
-    Admission, DAY, FIFTY_YEARS, Pair, S, Scale, YEAR, answer_of, arrival_of, at, bucket, nanos, over_the_bound, quota,
+    Admission, DAY, FIFTY_YEARS, Pair, S, Scale, YEAR, answer_of, arrival_of, at, bucket, nanos,
+    over_the_bound, quota,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +59,8 @@ impl Walk {
             When::Same => u128::from(self.now),
             When::Later(span) => u128::from(self.now) + u128::from(span),
             When::Due(cost, offset) => self.due(cost.of(self.burst)).saturating_add_signed(offset.into()),
-            When::Full(offset) => {
-                (u128::from(self.now) + self.pair.model.to_full(self.now)).saturating_add_signed(offset.into())
-            }
+            When::Full(offset) => (u128::from(self.now) + self.pair.model.to_full(self.now))
+                .saturating_add_signed(offset.into()),
         };
         let within = due <= u128::from(FIFTY_YEARS);
         if within {
@@ -71,7 +71,11 @@ impl Walk {
 
     /// The reading at which a cost is due; now, for one that never is.
     fn due(&self, cost: u64) -> u128 {
-        if (1..=self.burst).contains(&cost) { self.pair.model.earliest(cost, self.now) } else { self.now.into() }
+        if (1..=self.burst).contains(&cost) {
+            self.pair.model.earliest(cost, self.now)
+        } else {
+            self.now.into()
+        }
     }
 
     fn step(&mut self, step: Step) {
@@ -83,7 +87,9 @@ impl Walk {
                 self.admitted.push((self.now, taken));
             }
             Step::Drain => self.pair.drain(self.now),
-            Step::Charge(cost) if self.fits(cost.of(self.burst)) => self.pair.charge(cost.of(self.burst), self.now),
+            Step::Charge(cost) if self.fits(cost.of(self.burst)) => {
+                self.pair.charge(cost.of(self.burst), self.now)
+            }
             Step::Charge(_) => {}
             Step::Refund(cost) => {
                 self.pair.refund(cost.of(self.burst), self.now);
@@ -339,7 +345,12 @@ fn any_number() -> impl Strategy<Value = u64> {
 mod known_bad {
     use super::*;
 
-    fn caught(model: Oracle, scale: Scale, bucket_quota: Quota, walk: impl Fn(&mut Pair) + std::panic::UnwindSafe) -> bool {
+    fn caught(
+        model: Oracle,
+        scale: Scale,
+        bucket_quota: Quota,
+        walk: impl Fn(&mut Pair) + std::panic::UnwindSafe,
+    ) -> bool {
         let result = std::panic::catch_unwind(move || {
             walk(&mut Pair { bucket: bucket(bucket_quota), model, scale });
         });

@@ -126,11 +126,7 @@ fn errors() -> Vec<(Result<Quota, QuotaError>, QuotaError, &'static [&'static st
             QuotaError::FillAboveCapacity { tokens: 101, capacity: 100 },
             &["101", "100"],
         ),
-        (
-            HALF_FULL.burst(99),
-            QuotaError::FillAboveCapacity { tokens: 100, capacity: 99 },
-            &["100", "99"],
-        ),
+        (HALF_FULL.burst(99), QuotaError::FillAboveCapacity { tokens: 100, capacity: 99 }, &["100", "99"]),
         (share(0), QuotaError::ShareZero { capacity: 100, shares: 0 }, &["0 shares", "100"]),
         (share(101), QuotaError::ShareZero { capacity: 100, shares: 101 }, &["101 shares", "from 1 to 100"]),
         (
@@ -139,7 +135,11 @@ fn errors() -> Vec<(Result<Quota, QuotaError>, QuotaError, &'static [&'static st
             &["2 shares", "18446744073709551615.999999999s"],
         ),
         (Quota::parse("100/s bur 3"), QuotaError::Syntax { at: 6, expected: "" }, &["byte 6", "burst"]),
-        (Quota::parse("18446744073709551616/s"), QuotaError::NumberTooLarge { at: 0 }, &["byte 0", "18446744073709551615"]),
+        (
+            Quota::parse("18446744073709551616/s"),
+            QuotaError::NumberTooLarge { at: 0 },
+            &["byte 0", "18446744073709551615"],
+        ),
     ]
 }
 
@@ -205,7 +205,10 @@ fn texts_that_are_no_quota_are_errors_with_their_place() {
     for (text, place) in texts {
         match Quota::parse(text) {
             Err(QuotaError::Syntax { at, expected }) => {
-                assert!(at == place && !expected.is_empty(), "`{text}`: expected {expected} at {at}, not {place}");
+                assert!(
+                    at == place && !expected.is_empty(),
+                    "`{text}`: expected {expected} at {at}, not {place}"
+                );
             }
             other => panic!("`{text}`: {other:?}"),
         }
@@ -217,14 +220,27 @@ fn a_text_is_refused_for_its_values_like_any_quota() {
     assert_eq!(Quota::parse("0/s"), Err(QuotaError::ZeroTokens));
     assert_eq!(Quota::parse("1/0s"), Err(QuotaError::ZeroPeriod));
     assert_eq!(Quota::parse("1/s burst 0"), Err(QuotaError::ZeroCapacity));
-    assert_eq!(Quota::parse("1/s burst 9999999T"), Err(QuotaError::CapacityTooLarge { capacity: 9_999_999_000_000_000_000 }));
+    assert_eq!(
+        Quota::parse("1/s burst 9999999T"),
+        Err(QuotaError::CapacityTooLarge { capacity: 9_999_999_000_000_000_000 })
+    );
     assert_eq!(Quota::parse("11/ns"), Err(QuotaError::RateTooHigh { tokens: 11, period: nanos(1) }));
     assert_eq!(Quota::parse("1/s holding 2"), Err(QuotaError::FillAboveCapacity { tokens: 2, capacity: 1 }));
-    for text in ["99999999999999999999/s", "1/99999999999999999999s", "18446744073709551615k/s", "1/s burst 99999999T"] {
+    for text in [
+        "99999999999999999999/s",
+        "1/99999999999999999999s",
+        "18446744073709551615k/s",
+        "1/s burst 99999999T",
+    ] {
         assert!(matches!(Quota::parse(text), Err(QuotaError::NumberTooLarge { .. })), "{text}");
     }
     let digits = "9".repeat(200);
-    for text in [format!("{digits}/s"), format!("1/{digits}s"), format!("1/s burst x{digits}"), format!("1.{digits}/s")] {
+    for text in [
+        format!("{digits}/s"),
+        format!("1/{digits}s"),
+        format!("1/s burst x{digits}"),
+        format!("1.{digits}/s"),
+    ] {
         assert!(Quota::parse(&text).is_err(), "{text}");
     }
 }

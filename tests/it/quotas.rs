@@ -27,7 +27,16 @@ pub(crate) fn rates() -> impl Strategy<Value = (u64, u64)> {
         (1..=10_000_000_000_u64, Just(S)),
         (1..=10_u64, 1..=10_u64),
         (sized(), sized().prop_map(|period| period.min(YEAR))),
-        select(vec![(1, YEAR), (10_000_000_000, S), (10, 1), (9, 1), (8, 1), (1, 1), (10, 13 * S), (150_000, MINUTE)]),
+        select(vec![
+            (1, YEAR),
+            (10_000_000_000, S),
+            (10, 1),
+            (9, 1),
+            (8, 1),
+            (1, 1),
+            (10, 13 * S),
+            (150_000, MINUTE)
+        ]),
     ]
     .prop_map(|(tokens, period)| (tokens.min(10 * YEAR), period.max(tokens.min(10 * YEAR).div_ceil(10))))
 }
@@ -41,7 +50,11 @@ pub(crate) fn quotas() -> impl Strategy<Value = Plain> {
         Just(Burst::Of(1 << 60)),
         (-1..=1_i64).prop_map(Burst::AtTheEdge),
     ];
-    (rates(), burst).prop_map(|((tokens, period), burst)| Plain { tokens, period, burst: burst.of(tokens, period) })
+    (rates(), burst).prop_map(|((tokens, period), burst)| Plain {
+        tokens,
+        period,
+        burst: burst.of(tokens, period),
+    })
 }
 
 /// Quotas on the exact scale with one unit a nanosecond, where a time to full tells the deficit to the unit.
@@ -90,7 +103,7 @@ impl Cost {
             Cost::Capacity => burst,
             Cost::AboveCapacity => burst + 1,
             Cost::Largest => u64::MAX,
-            Cost::Part(part) => (u128::from(burst) * u128::from(part) >> 16) as u64,
+            Cost::Part(part) => ((u128::from(burst) * u128::from(part)) >> 16) as u64,
             Cost::Of(cost) => cost,
         }
     }
@@ -111,7 +124,13 @@ pub(crate) fn costs() -> impl Strategy<Value = Cost> {
 
 /// A reading to begin with: near the origin, or after fifty years.
 pub(crate) fn origins() -> impl Strategy<Value = u64> {
-    prop_oneof![Just(0), 0..1000_u64, Just(FIFTY_YEARS - YEAR), Just(FIFTY_YEARS - S), sized().prop_map(|t| t % FIFTY_YEARS)]
+    prop_oneof![
+        Just(0),
+        0..1000_u64,
+        Just(FIFTY_YEARS - YEAR),
+        Just(FIFTY_YEARS - S),
+        sized().prop_map(|t| t % FIFTY_YEARS)
+    ]
 }
 
 /// When a step happens, seen from the step before.

@@ -21,7 +21,7 @@ fn process(quota: Quota, origin: u64) -> Bucket<Manual> {
 /// What `spent` of a bucket leaves to a process that comes `later` by the wall.
 fn restored(quota: Quota, spent: u64, later: Duration, most: Duration) -> Bucket<Manual> {
     let first = process(quota, 9 * HOUR);
-    drop(first.charge(spent));
+    let _kept = first.charge(spent);
     let saved = first.snapshot_at(at(9 * HOUR), SAVED);
     let second = process(quota, 5);
     second.restore_at(&saved, most, at(5), SAVED + later).unwrap();
@@ -51,7 +51,7 @@ fn a_debt_is_carried_over() {
 fn a_wall_clock_that_went_back_is_no_time_passing() {
     let quota = quota!("1/s burst 10");
     let first = process(quota, 0);
-    drop(first.charge(6));
+    let _kept = first.charge(6);
     let saved = first.snapshot_at(at(0), SAVED);
     for back in [Duration::from_nanos(1), Duration::from_secs(3600), SAVED] {
         let next = process(quota, 0);
@@ -93,7 +93,7 @@ fn a_pause_is_carried_over_for_what_is_left_of_it() {
 #[test]
 fn a_snapshot_of_another_limit_is_refused_and_changes_nothing() {
     let first = process(quota!("1/s burst 10"), 0);
-    drop(first.charge(6));
+    let _kept = first.charge(6);
     let saved = first.snapshot_at(at(0), SAVED);
     for other in [quota!("2/s burst 10"), quota!("1/s burst 11"), quota!("1/min burst 10")] {
         let next = process(other, 0);
@@ -105,7 +105,11 @@ fn a_snapshot_of_another_limit_is_refused_and_changes_nothing() {
         assert_eq!(format!("{next:?}"), before);
     }
     let same = process(quota!("60/min burst 10 empty"), 0);
-    assert_eq!(same.restore_at(&saved, DAY_LONG, at(0), SAVED), Ok(()), "the same rate and capacity in other words");
+    assert_eq!(
+        same.restore_at(&saved, DAY_LONG, at(0), SAVED),
+        Ok(()),
+        "the same rate and capacity in other words"
+    );
     assert_eq!(same.peek().available(), 4);
 }
 
@@ -148,7 +152,7 @@ proptest! {
         let spent = spent.of(burst).min(2 * burst);
         let quota = plain(tokens, period, burst);
         let first = process(quota, origin);
-        drop(first.charge(spent));
+        let _kept = first.charge(spent);
         let saved = first.snapshot_at(at(origin), SAVED);
         let next = process(quota, 17);
         next.restore_at(&saved, Duration::MAX, at(17), SAVED + nanos(later)).unwrap();
@@ -167,7 +171,7 @@ mod with_serde {
     #[test]
     fn a_snapshot_survives_a_file() {
         let first = process(quota!("1/s burst 10"), 9 * HOUR);
-        drop(first.charge(15));
+        let _kept = first.charge(15);
         first.pause_for(Duration::from_millis(2500));
         let saved = first.snapshot_at(at(9 * HOUR), SAVED);
         let text = serde_json::to_string(&saved).unwrap();

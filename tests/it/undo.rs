@@ -66,7 +66,11 @@ impl<'a> Replay<'a> {
 
     fn charge(&mut self, cost: u64, asks: bool) {
         let reading = at(self.now);
-        let charge = if asks { self.bucket.try_charge_at(cost, reading).ok() } else { Some(self.bucket.charge_at(cost, reading)) };
+        let charge = if asks {
+            self.bucket.try_charge_at(cost, reading).ok()
+        } else {
+            Some(self.bucket.charge_at(cost, reading))
+        };
         if let Some(charge) = charge {
             let (event, reading, missing, lowered) = (self.log.len(), self.now, self.missing(), self.lowered);
             self.open.push(Open { charge, event, cost, reading, missing, lowered });
@@ -107,7 +111,12 @@ impl<'a> Replay<'a> {
 
     fn check(&self) {
         let (missing, replayed) = (self.missing(), self.replayed());
-        assert!(missing >= replayed, "{missing} missing, {replayed} without the undone: {:?} {:?}", self.bucket, self.log);
+        assert!(
+            missing >= replayed,
+            "{missing} missing, {replayed} without the undone: {:?} {:?}",
+            self.bucket,
+            self.log
+        );
     }
 }
 
@@ -154,7 +163,7 @@ fn walk(plain: Plain, schedule: &[Step]) {
             Step::TryCharge(cost) => replay.charge(cost.of(plain.burst), true),
             Step::Charge(cost) => replay.charge(bounded(cost), false),
             Step::Undo(which) => replay.undo(which, by_the_rule),
-            Step::Refund(cost) => replay.refund(bounded(cost)),
+            Step::Refund(cost) => replay.refund(cost.of(plain.burst)),
             Step::Reset => replay.reset(),
             Step::Later(part) => replay.now += plain.period * plain.burst / 256 * u64::from(part),
             Step::Moment(nanos) => replay.now += u64::from(nanos),
@@ -202,6 +211,19 @@ fn charges_undone_together_restore_at_least_half() {
         charges.into_iter().rev().for_each(|charge| charge.undo_at(at(0)));
         let restored = bucket.peek_at(at(0)).available() - (20 - count);
         assert!((count.div_ceil(2)..=count).contains(&restored), "{restored} of {count}");
+    }
+}
+
+/// "Fill it up" is a refund too large for any counter; what it really gave back is what counts.
+#[test]
+fn refunds_of_any_size_count_as_what_they_gave() {
+    for amounts in [[u64::MAX, 1], [1 << 63, 1 << 63], [u64::MAX, u64::MAX], [u64::MAX - 4, 5]] {
+        let limit = bucket(quota(1, S, 10));
+        let charge = limit.try_charge(5).unwrap();
+        amounts.into_iter().for_each(|amount| limit.refund(amount));
+        assert_eq!(limit.try_acquire_n(5), Ok(()));
+        charge.undo();
+        assert_eq!(limit.peek().available(), 5, "{amounts:?}");
     }
 }
 

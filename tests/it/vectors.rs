@@ -88,22 +88,25 @@ impl<'a> Vector<'a> {
         self.check_next(&bucket);
     }
 
-    /// A charge that writes `written`, then others who give back `lowered` in sum and leave `word`.
+    /// A charge that writes `written`, then other charges and a refund of `lowered` units that leave `word`. Both are of
+    /// whole tokens, as the calls are.
     fn check_undo(&self) -> Checked {
         let (written, lowered, word) = (self.number("written"), self.number("lowered"), self.number("word"));
-        let bucket = self.bucket(0);
-        let unit = self.unit();
+        let (unit, above) = (self.unit(), u128::from(word) + u128::from(lowered));
         let units = self.number("cost").saturating_mul(unit).min(LAST_ARRIVAL);
-        let there_from_written = u128::from(written) <= u128::from(word) + u128::from(lowered);
-        if written < units || lowered > LAST_ARRIVAL || !there_from_written {
+        let raised = above.checked_sub(written.into()).filter(|_| above <= LAST_ARRIVAL.into());
+        let (Some(raised), true) = (raised.map(|raised| raised as u64), written >= units) else {
+            return Checked::Unreachable;
+        };
+        if raised % unit != 0 || lowered % unit != 0 {
             return Checked::Unreachable;
         }
-        put(&bucket, written - units);
+        let bucket = self.bucket(written - units);
         let charge = bucket.charge_at(self.number("cost"), at(0));
         assert_eq!(arrival_of(&bucket), written, "{}", self.line);
-        put(&bucket, written.max(lowered));
-        put(&bucket, written.max(lowered) - lowered);
-        put(&bucket, word);
+        let _kept = bucket.charge_at(raised / unit, at(0));
+        bucket.refund_at(lowered / unit, at(0));
+        assert_eq!(arrival_of(&bucket), word, "{}", self.line);
         charge.undo_at(at(self.number("now")));
         self.check_next(&bucket);
         Checked::Yes
@@ -148,8 +151,14 @@ fn the_code_decides_as_the_proved_model_does() {
     };
     let counts = [checked("acquire"), checked("charge"), checked("refund"), checked("undo")];
     let enough = [500, 100, 100, 50];
-    assert!(counts.iter().zip(enough).all(|(count, least)| *count >= least), "{counts:?} of {}", vectors.len());
-    assert!(vectors.iter().all(|vector| ["acquire", "charge", "refund", "undo"].contains(&vector.text("rule"))));
+    assert!(
+        counts.iter().zip(enough).all(|(count, least)| *count >= least),
+        "{counts:?} of {}",
+        vectors.len()
+    );
+    assert!(
+        vectors.iter().all(|vector| ["acquire", "charge", "refund", "undo"].contains(&vector.text("rule")))
+    );
 }
 
 /// A vector that is a nanosecond or a unit off must be caught.

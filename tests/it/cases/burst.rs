@@ -66,12 +66,18 @@ fn c29_a_rate_given_as_a_fraction_is_that_rate() {
     let mut limit = Pair::new(167, 10_000 * S, 20);
     let admitted = (0..=3600).filter(|second| limit.try_take(1, second * S) == Answer::Admitted).count();
     assert_eq!(admitted, 80);
-    for (tokens, period) in [(1, 59 * S), (333, 20_000 * S), (1, 61 * S), (999, 1000 * S), (2, 3 * S), (17, 600 * S)] {
+    for (tokens, period) in
+        [(1, 59 * S), (333, 20_000 * S), (1, 61 * S), (999, 1000 * S), (2, 3 * S), (17, 600 * S)]
+    {
         let mut limit = Pair::new(tokens, period, 20);
-        let admitted = (0..=3600).filter(|second| limit.try_take(1, second * S) == Answer::Admitted).count() as u64;
+        let admitted =
+            (0..=3600).filter(|second| limit.try_take(1, second * S) == Answer::Admitted).count() as u64;
         let due = (20 + 3600 * S * tokens / period).min(3601);
         // On the binary scale a token may come a nanosecond after the last poll.
-        assert!(admitted == due || (!limit.is_exact() && admitted + 1 == due), "{tokens} in {period} ns: {admitted}");
+        assert!(
+            admitted == due || (!limit.is_exact() && admitted + 1 == due),
+            "{tokens} in {period} ns: {admitted}"
+        );
     }
 }
 
@@ -85,7 +91,8 @@ fn c30_three_a_minute_and_a_call_every_ten_seconds() {
     limit.deny(1, 50 * S, 10 * S);
     for burst in 1..10 {
         let mut limit = Pair::new(3, MINUTE, burst);
-        let admitted = (0..360).filter(|call| limit.try_take(1, call * 10 * S) == Answer::Admitted).count() as u64;
+        let admitted =
+            (0..360).filter(|call| limit.try_take(1, call * 10 * S) == Answer::Admitted).count() as u64;
         let due = burst + 3590 / 20;
         assert!(admitted == due || admitted == due - 1, "capacity {burst}: {admitted} of {due}");
     }

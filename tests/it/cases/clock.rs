@@ -111,7 +111,8 @@ fn c23_after_a_long_idle_it_still_limits() {
     for idle in [11, 12, 30, 100, 100_000] {
         let mut limit = Pair::new(1, S, 11);
         for round in 1..10 {
-            let admitted = (0..20).filter(|_| limit.try_take(1, round * idle * S) == Answer::Admitted).count();
+            let admitted =
+                (0..20).filter(|_| limit.try_take(1, round * idle * S) == Answer::Admitted).count();
             assert_eq!(admitted, 11, "idle {idle} s");
         }
     }

@@ -119,7 +119,10 @@ fn c40_a_negative_cost_cannot_credit_tokens() {
     assert_eq!(limit.drain(), 10);
     for negative in [-1_i64, -10, -11, i64::from(i32::MIN), i64::MIN] {
         let before = format!("{limit:?}");
-        assert_eq!(cost(&limit, negative as u64), Err(Denied::OverCapacity { cost: negative as u64, capacity: 10 }));
+        assert_eq!(
+            cost(&limit, negative as u64),
+            Err(Denied::OverCapacity { cost: negative as u64, capacity: 10 })
+        );
         assert_eq!(limit.acquire_up_to(0), 0);
         assert_eq!(format!("{limit:?}"), before);
     }

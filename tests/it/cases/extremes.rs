@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate::{Quota, QuotaError};
 
-use crate::support::{DAY, FIFTY_YEARS, HOUR, MINUTE, MS, Pair, S, YEAR, at, bucket, nanos, quota};
+use crate::support::{DAY, FIFTY_YEARS, HOUR, MINUTE, MS, Pair, S, YEAR, at, bucket, nanos, quota, wait_of};
 
 #[test]
 fn c12_a_long_idle_fills_the_bucket_and_no_more() {
@@ -43,12 +43,18 @@ fn c14_a_wait_does_not_depend_on_how_long_the_caller_would_wait() {
     let mut limit = Pair::new(1, S, 1);
     limit.ok(1, 0);
     limit.deny(1, 0, S);
-    for end in [u64::MAX - 1, u64::MAX / 2 + 1, i64::MAX as u64, i64::MAX as u64 - 1, FIFTY_YEARS] {
+    for end in [2 * S, DAY, YEAR, FIFTY_YEARS - 1, FIFTY_YEARS] {
         let mut limit = Pair::new(1, S, 1);
         limit.pause_until(end);
-        for now in [0, 1, S, FIFTY_YEARS - 1] {
+        for now in [0, 1, S, end - 1] {
             limit.deny(1, now, end - now);
         }
+    }
+    for end in [u64::MAX - 1, u64::MAX / 2 + 1, i64::MAX as u64, i64::MAX as u64 - 1] {
+        let paused = bucket(quota(1, S, 1));
+        paused.pause_until(at(end));
+        let wait = wait_of(paused.try_acquire_at(at(S)).unwrap_err());
+        assert!(wait >= end - S, "a pause until {end}: {wait}");
     }
     let paused = bucket(quota(1, S, 1));
     paused.pause_for(Duration::MAX);
@@ -73,7 +79,10 @@ fn c15_more_than_a_token_a_nanosecond() {
         limit.deny(1, 0, 1);
         for nanos in 1..100 {
             let due = (u128::from(tokens) * u128::from(nanos) / u128::from(S)) as u64;
-            assert!(limit.remaining(nanos) <= due && limit.remaining(nanos + 1) >= due, "{tokens}/s after {nanos} ns");
+            assert!(
+                limit.remaining(nanos) <= due && limit.remaining(nanos + 1) >= due,
+                "{tokens}/s after {nanos} ns"
+            );
         }
     }
 }
@@ -119,7 +128,9 @@ fn c18_more_than_a_token_a_nanosecond_in_a_large_bucket_divides_by_nothing() {
     assert_eq!(limit.remaining(2_500_000), 5_000_000);
     assert_eq!(limit.remaining(5 * MS - 1), 9_999_998);
     assert_eq!(limit.remaining(5 * MS), 10_000_000);
-    for (tokens, period) in [(10, 1), (9, 1), (1 << 33, S), (1_000_000_000, 100 * MS), (1 << 35, 60 * S), (7, MINUTE)] {
+    for (tokens, period) in
+        [(10, 1), (9, 1), (1 << 33, S), (1_000_000_000, 100 * MS), (1 << 35, 60 * S), (7, MINUTE)]
+    {
         let limit = Pair::holding(tokens, period, tokens, 0, 0);
         assert_eq!(limit.remaining(0), 0);
         let full = limit.to_full(0);

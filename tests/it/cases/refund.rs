@@ -13,7 +13,11 @@ fn c43_a_charge_undone_at_once_comes_back_whole() {
         let limit = bucket(quota(1, S, 5));
         limit.try_charge_at(cost, at(0)).unwrap().undo_at(at(MS));
         assert_eq!(limit.peek_at(at(MS)).available(), 5, "cost {cost}");
-        assert_eq!(limit.peek_at(at(MS)).time_to_full().as_nanos(), 0, "what was refilled does not come twice");
+        assert_eq!(
+            limit.peek_at(at(MS)).time_to_full().as_nanos(),
+            0,
+            "what was refilled does not come twice"
+        );
     }
 }
 

@@ -70,10 +70,13 @@ fn c05_polling_faster_than_the_rate_loses_nothing() {
     let mut limit = Pair::holding(10, S, 10, 0, 0);
     let admitted: Vec<u64> = (1..=1000).filter(|ms| limit.try_take(1, ms * MS) == Answer::Admitted).collect();
     assert_eq!(admitted, [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
-    for (tokens, step) in [(1, 10 * MS), (3, MS), (7, 3 * MS), (999, 100 * US), (65_537, 10 * US), (1_000_003, US)] {
+    for (tokens, step) in
+        [(1, 10 * MS), (3, MS), (7, 3 * MS), (999, 100 * US), (65_537, 10 * US), (1_000_003, US)]
+    {
         let mut limit = Pair::holding(tokens, S, tokens, 0, 0);
         let polls = 2000.min(S / step);
-        let admitted = (1..=polls).filter(|poll| limit.try_take(1, poll * step) == Answer::Admitted).count() as u64;
+        let admitted =
+            (1..=polls).filter(|poll| limit.try_take(1, poll * step) == Answer::Admitted).count() as u64;
         let due = (u128::from(tokens) * u128::from(polls * step) / u128::from(S)) as u64;
         assert_eq!(admitted, due.min(polls), "{tokens}/s polled every {step} ns");
     }
@@ -100,7 +103,9 @@ fn c07_fractional_interval_keeps_its_rate() {
     let limit = Pair::new(80_000, S, 2);
     let admitted = (0..1_000_000).filter(|us| limit.bucket.try_acquire_at(at(us * US)).is_ok()).count();
     assert_eq!(admitted, 80_001);
-    for (tokens, burst) in [(1_000_000 / 3, 1), (7_000_001, 2), (30_000_000, 5), (123_456_789, 9), (999_999_999, 1)] {
+    for (tokens, burst) in
+        [(1_000_000 / 3, 1), (7_000_001, 2), (30_000_000, 5), (123_456_789, 9), (999_999_999, 1)]
+    {
         let mut limit = Pair::new(tokens, S, burst);
         let mut admitted = 0;
         for nanos in 0..3000 {
@@ -171,7 +176,9 @@ fn c10_a_large_bucket_refills_between_two_takes() {
 fn c11_the_rate_is_capped_by_the_resolution_of_the_clock_alone() {
     let admitted = |resolution: u64| {
         let mut limit = Pair::new(3000, S, 1);
-        (0..1000).filter(|poll| limit.try_take(1, poll * 10 * US / resolution * resolution) == Answer::Admitted).count()
+        (0..1000)
+            .filter(|poll| limit.try_take(1, poll * 10 * US / resolution * resolution) == Answer::Admitted)
+            .count()
     };
     assert_eq!(admitted(1), 30, "a clock of nanoseconds");
     assert_eq!(admitted(MS), 10, "a clock of milliseconds");

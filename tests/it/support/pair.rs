@@ -1,94 +1,11 @@
-//! What the tests share: buckets from plain numbers, the scale rule, and a bucket that is checked against the model at
-//! every step.
+//! A bucket and its model, driven together.
 
 use std::time::Duration;
 
-use tollgate::{Bucket, Clock, Denied, Fill, Manual, Nanos, Quota};
+use tollgate::{Bucket, Fill, Manual};
 
-use crate::oracle::{Answer, Oracle, gcd};
-
-pub(crate) const US: u64 = 1_000;
-pub(crate) const MS: u64 = 1_000_000;
-pub(crate) const S: u64 = 1_000_000_000;
-pub(crate) const MINUTE: u64 = 60 * S;
-pub(crate) const HOUR: u64 = 3600 * S;
-pub(crate) const DAY: u64 = 24 * HOUR;
-pub(crate) const YEAR: u64 = 31_557_600 * S;
-/// Readings at which nothing may have gone wrong yet (GUARANTEES 1).
-pub(crate) const FIFTY_YEARS: u64 = 50 * YEAR;
-
-pub(crate) fn at(nanos: u64) -> Nanos {
-    Nanos::new(nanos)
-}
-
-pub(crate) fn nanos(nanos: u64) -> Duration {
-    Duration::from_nanos(nanos)
-}
-
-/// `tokens` a `period` nanoseconds and a capacity of `burst`, written `L(tokens/period, burst)` in the cases.
-pub(crate) fn quota(tokens: u64, period: u64, burst: u64) -> Quota {
-    Quota::with_burst(tokens, nanos(period), burst)
-        .unwrap_or_else(|error| panic!("{tokens}/{period} ns burst {burst}: {error}"))
-}
-
-/// A bucket on a clock that stands at zero.
-pub(crate) fn bucket(quota: Quota) -> Bucket<Manual> {
-    Bucket::with_clock(quota, Manual::new())
-}
-
-/// Nanoseconds of a refusal that says "not yet".
-pub(crate) fn wait_of(refusal: Denied) -> u64 {
-    match refusal {
-        Denied::NotYet(not_yet) => u64::try_from(not_yet.wait().as_nanos()).expect("a wait is a u64 of nanoseconds"),
-        other => panic!("{other:?} is not a wait"),
-    }
-}
-
-/// What the core answered, in the model's words.
-pub(crate) fn answer_of(result: Result<(), Denied>) -> Answer {
-    match result {
-        Ok(()) => Answer::Admitted,
-        Err(Denied::NotYet(not_yet)) => Answer::Wait(not_yet.wait().as_nanos()),
-        Err(Denied::OverCapacity { .. }) => Answer::Never,
-        Err(Denied::ZeroCost) => Answer::Zero,
-    }
-}
-
-/// The fraction of a token in which the core must count, by the rule of GUARANTEES 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
-    /// Whole units of `1/q` token, `p` of them issued every nanosecond.
-    Exact { p: u64, q: u64 },
-    /// Units of `2^-fraction` token.
-    Binary { fraction: u32 },
-}
-
-impl Scale {
-    pub(crate) fn of(tokens: u64, period: u64, burst: u64) -> Self {
-        let shared = gcd(tokens.into(), period.into()) as u64;
-        let (p, q) = (tokens / shared, period / shared);
-        let span = u128::from(burst) * u128::from(q);
-        if p <= 8 && span < 1 << 61 {
-            return Scale::Exact { p, q };
-        }
-        let fits = |fraction: u32| {
-            let capacity_fits = u128::from(burst) << fraction < 1 << 61;
-            let rate_fits = fraction == 0 || u128::from(p) << fraction <= 2 * u128::from(q);
-            capacity_fits && rate_fits
-        };
-        Scale::Binary { fraction: (0..61).rev().find(|&fraction| fits(fraction)).expect("2^0 always fits") }
-    }
-
-    /// Whether an admission may be this many parts (`1/parts_of_a_token`) above the rational model: not at all on the
-    /// exact scale, less than a unit on the binary one.
-    pub(crate) fn forgives(self, excess: i128, parts_of_a_token: i128) -> bool {
-        match self {
-            _ if excess <= 0 => true,
-            Scale::Exact { .. } => false,
-            Scale::Binary { fraction } => excess < parts_of_a_token && excess << fraction < parts_of_a_token,
-        }
-    }
-}
+use crate::oracle::{Answer, Oracle};
+use crate::support::{FIFTY_YEARS, Scale, answer_of, at, bucket, nanos, quota};
 
 /// A bucket of the core and its model, driven together. Every call checks what GUARANTEES 1 promises of it.
 ///
@@ -111,7 +28,8 @@ impl Pair {
 
     /// The pair that holds `held` tokens at reading `now`.
     pub(crate) fn holding(tokens: u64, period: u64, burst: u64, held: u64, now: u64) -> Self {
-        let quota = quota(tokens, period, burst).fill(Fill::Tokens(held)).expect("a fill within the capacity");
+        let quota =
+            quota(tokens, period, burst).fill(Fill::Tokens(held)).expect("a fill within the capacity");
         Self {
             bucket: Bucket::with_clock(quota, Manual::starting_at(at(now))),
             model: Oracle::new(tokens, period.into(), burst).holding(held, now),
@@ -146,7 +64,9 @@ impl Pair {
         match self.try_take(cost, now) {
             Answer::Wait(got) if got == u128::from(wait) => {}
             Answer::Wait(got) if !self.is_exact() && got == u128::from(wait) + 1 => {}
-            other => panic!("{other:?} instead of a wait of {wait} ns, cost {cost} at {now}: {:?}", self.bucket),
+            other => {
+                panic!("{other:?} instead of a wait of {wait} ns, cost {cost} at {now}: {:?}", self.bucket)
+            }
         }
     }
 
@@ -180,12 +100,15 @@ impl Pair {
 
     fn check_answer(&self, answer: Answer, cost: u64, now: u64) {
         let expected = self.model.ask(cost, now);
-        let context = || format!("cost {cost} at {now}, {:?}\n{:?}\n{:?}", self.scale, self.model, self.bucket);
+        let context =
+            || format!("cost {cost} at {now}, {:?}\n{:?}\n{:?}", self.scale, self.model, self.bucket);
         match (answer, expected) {
             _ if self.is_exact() || matches!(expected, Answer::Never | Answer::Zero) => {
                 assert_eq!(clip(answer, now), clip(expected, now), "{}", context());
             }
-            (Answer::Admitted, _) => assert!(self.may_admit(cost, now), "too early, {expected:?}: {}", context()),
+            (Answer::Admitted, _) => {
+                assert!(self.may_admit(cost, now), "too early, {expected:?}: {}", context())
+            }
             (Answer::Wait(wait), _) => self.check_wait(wait, cost, now, &context),
             _ => panic!("{answer:?} for {expected:?}: {}", context()),
         }
@@ -197,7 +120,8 @@ impl Pair {
     /// Whether the rational model admits, or less than a unit is missing.
     fn may_admit(&self, cost: u64, now: u64) -> bool {
         let parts = self.model.parts_of_a_token();
-        let excess = self.model.missing(now) + parts * i128::from(cost) - parts * i128::from(self.model.capacity());
+        let excess =
+            self.model.missing(now) + parts * i128::from(cost) - parts * i128::from(self.model.capacity());
         self.model.paused_for(now) == 0 && self.scale.forgives(excess, parts)
     }
 
@@ -282,10 +206,21 @@ impl Pair {
             return;
         }
         let late = now.saturating_sub(1);
-        let (available, debt) = (self.model.available(late)..=model.0 + 1, model.1.saturating_sub(1)..=self.model.debt(late) as u64);
-        assert!(available.contains(&told.0), "available {told:?}, model {model:?} at {now}: {:?}", self.bucket);
+        let (available, debt) = (
+            self.model.available(late)..=model.0 + 1,
+            model.1.saturating_sub(1)..=self.model.debt(late) as u64,
+        );
+        assert!(
+            available.contains(&told.0),
+            "available {told:?}, model {model:?} at {now}: {:?}",
+            self.bucket
+        );
         assert!(debt.contains(&told.1), "debt {told:?}, model {model:?} at {now}: {:?}", self.bucket);
-        assert!(told.2 <= model.2.saturating_add(1), "time to full {told:?}, model {model:?} at {now}: {:?}", self.bucket);
+        assert!(
+            told.2 <= model.2.saturating_add(1),
+            "time to full {told:?}, model {model:?} at {now}: {:?}",
+            self.bucket
+        );
         if told.2 != BEYOND {
             let rest = self.model.missing((u128::from(now) + told.2) as u64);
             let forgiven = self.scale.forgives(rest, self.model.parts_of_a_token());
@@ -306,73 +241,5 @@ fn clip(answer: Answer, now: u64) -> Answer {
     match answer {
         Answer::Wait(wait) => Answer::Wait(clip_wait(wait, now)),
         other => other,
-    }
-}
-
-/// The word, as `Debug` shows it.
-pub(crate) fn arrival_of<C: Clock>(bucket: &Bucket<C>) -> u64 {
-    let text = format!("{bucket:?}");
-    let (_, rest) = text.split_once("arrival: ").expect("`Debug` decodes the word");
-    let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    digits.parse().expect("the word is a number")
-}
-
-/// One admission: the reading its own call took, and its cost.
-pub(crate) type Admission = (u64, u64);
-
-/// The first interval (by its end) in which more was admitted than GUARANTEES 2 allows, as `(start, end, cost)`.
-///
-/// Sorted by reading, an interval from admission `i` to admission `j` holds `sum(i..=j)`. It is over the bound when
-/// `(sum(..=j) - r t_j) - (sum(..i) - r t_i)` is more than the capacity, so for each `j` only the `i` with the least
-/// `sum(..i) - r t_i` matters: one pass looks at every pair.
-pub(crate) fn over_the_bound(admissions: &[Admission], model: &Oracle, scale: Scale) -> Option<(u64, u64, u128)> {
-    let mut sorted = admissions.to_vec();
-    sorted.sort_unstable();
-    let ((p, q), full) = (model.rate(), i128::from(model.capacity()) * model.parts_of_a_token());
-    let height = |sum: i128, reading: u64| sum * q as i128 - p as i128 * i128::from(reading);
-    let (mut sum, mut least, mut start) = (0i128, i128::MAX, (0, 0));
-    for &(reading, cost) in &sorted {
-        if height(sum, reading) < least {
-            (least, start) = (height(sum, reading), (reading, sum));
-        }
-        sum += i128::from(cost);
-        if !scale.forgives(height(sum, reading) - least - full, q as i128) {
-            return Some((start.0, reading, (sum - start.1) as u128));
-        }
-    }
-    None
-}
-
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scale_rule() {
-        assert_eq!(Scale::of(1, S, 1), Scale::Exact { p: 1, q: S });
-        assert_eq!(Scale::of(150_000, MINUTE, 150_000), Scale::Exact { p: 1, q: 400_000 });
-        assert_eq!(Scale::of(8, 1, 1), Scale::Exact { p: 8, q: 1 });
-        assert_eq!(Scale::of(9, 1, 1), Scale::Binary { fraction: 0 });
-        assert_eq!(Scale::of(9, S, 1), Scale::Binary { fraction: 27 });
-        assert_eq!(Scale::of(1, S, (1 << 61) / S), Scale::Exact { p: 1, q: S });
-        assert_eq!(Scale::of(1, S, (1 << 61) / S + 1), Scale::Binary { fraction: 29 });
-    }
-
-    #[test]
-    fn the_bound_is_checked_over_every_interval() {
-        let (model, scale) = (Oracle::new(2, S.into(), 3), Scale::of(2, S, 3));
-        let good = [(0, 3), (S / 2, 1), (S, 1), (9 * S, 3)];
-        assert_eq!(over_the_bound(&good, &model, scale), None);
-        let early = [(0, 3), (S / 2, 1), (S - 1, 1), (9 * S, 3)];
-        assert_eq!(over_the_bound(&early, &model, scale), Some((0, S - 1, 5)));
-        let shuffled = [(9 * S + 1, 1), (0, 2), (9 * S, 3)];
-        assert_eq!(over_the_bound(&shuffled, &model, scale), Some((9 * S, 9 * S + 1, 4)));
-    }
-
-    #[test]
-    fn less_than_a_unit_is_forgiven_on_the_binary_scale_only() {
-        assert!(Scale::Binary { fraction: 3 }.forgives(12, 100), "12/100 of a token is less than 1/8");
-        assert!(!Scale::Binary { fraction: 3 }.forgives(13, 100));
-        assert!(!Scale::Exact { p: 1, q: 100 }.forgives(1, 100));
-        assert!(Scale::Exact { p: 1, q: 100 }.forgives(0, 100));
     }
 }
