@@ -26,11 +26,24 @@ class Symbols:
 
 
 M = Symbols
-RULES = SimpleNamespace(**{
-    name: getattr(transitions, name)
-    for name in ("valid_cost", "units", "admits", "admitted", "issue_needed", "charge", "refund", "undo")
-}, counts_first=True, rounds_up=True, issue_rounds_up=False, horizon_off=0,
-    most_issued=lambda at_horizon, span: at_horizon)
+RULES = SimpleNamespace(
+    valid_cost=transitions.valid_cost,
+    units=transitions.units,
+    admits=transitions.admits,
+    admitted=transitions.admitted,
+    issue_needed=transitions.issue_needed,
+    charge=transitions.charge,
+    refund=transitions.refund,
+    undo=transitions.undo,
+    holding=transitions.holding,
+    tokens_round_up=False,
+    refunds_are_counted=True,
+    rounds_up=True,
+    issue_rounds_up=False,
+    horizon_off=0,
+    horizon_is_kept=True,
+    most_issued=lambda at_horizon, span: at_horizon,
+)
 
 LEMMAS = []
 
@@ -79,10 +92,11 @@ class Claim:
         self.assume(arrival <= LAST_ARRIVAL)
         return arrival
 
-    def issued(self, span, name="issued"):
-        """Units issued by some reading within the horizon: see the lemma on the horizon."""
+    def issued(self, span, name="issued", within_horizon=True):
+        """Units issued by some reading, within the horizon: see the lemma on the horizon."""
         (issued,) = self.words(name)
-        self.assume(issued + span <= LAST_ARRIVAL)
+        if within_horizon:
+            self.assume(issued + span <= LAST_ARRIVAL)
         return issued
 
 
@@ -118,17 +132,15 @@ def cost_in_units(claim, rules):
 @lemma(
     "complete: admitted exactly if max(V, n) + c*U <= n + B*U, and the next word is max(V, n) + c*U",
     the_last_token_is_refused={
-        "admits": lambda v, n, units, span, m: transitions.saturating_sub(v, n, m) < m.sub(span, units)
+        "admits": lambda v, n, units, span, m: v < m.add(n, m.sub(span, units))
     },
     both_sides_wrap={"admits": lambda v, n, units, span, m: m.add(v, units) <= m.add(n, span)},
-    both_sides_saturate={
-        "admits": lambda v, n, units, span, m: transitions.saturating_add(greater(v, n), units, m)
-        <= transitions.saturating_add(n, m.add(span, span), m)
-    },
+    a_reading_past_the_horizon_counts={"horizon_is_kept": False},
 )
 def complete(claim, rules):
     span = claim.capacity()
-    units, arrival, issued = claim.cost(span), claim.arrival(), claim.issued(span)
+    units, arrival = claim.cost(span), claim.arrival()
+    issued = claim.issued(span, within_horizon=rules.horizon_is_kept)
     admits = rules.admits(arrival, issued, units, span, M)
     new = greater(arrival, issued) + units
     claim.goal = z3.And(
@@ -155,8 +167,8 @@ def monotone(claim, rules):
 
 @lemma(
     "bounded: an admission leaves the word at most n + B*U, and never the reserved word",
-    the_cost_is_not_looked_at={"admits": lambda v, n, units, span, m: transitions.saturating_sub(v, n, m) <= span},
-    loose_conformance={"admits": lambda v, n, units, span, m: transitions.saturating_sub(v, n, m) < span},
+    the_cost_is_not_looked_at={"admits": lambda v, n, units, span, m: v <= m.add(n, span)},
+    loose_conformance={"admits": lambda v, n, units, span, m: v < m.add(n, span)},
 )
 def bounded(claim, rules):
     span = claim.capacity()
@@ -172,7 +184,7 @@ def bounded(claim, rules):
     "interval step: what is admitted at readings in [s, e] stays within B*U + n(e) - n(s), in any order of readings",
     idle_credit_piles_up={"admitted": lambda v, n, units, m: m.add(v, units)},
     an_old_reading_overwrites={"admitted": lambda v, n, units, m: m.add(n, units)},
-    loose_conformance={"admits": lambda v, n, units, span, m: transitions.saturating_sub(v, n, m) < span},
+    loose_conformance={"admits": lambda v, n, units, span, m: v < m.add(n, span)},
     a_charge_overwrites={"charge": lambda v, n, units, m: m.add(n, units)},
 )
 def interval_step(claim, rules):
@@ -226,12 +238,36 @@ def refund_clamps(claim, rules):
     ))
 
 
+@lemma(
+    "a bucket made to hold some tokens has them available and no more, and what is available is admitted",
+    tokens_are_rounded_up={"tokens_round_up": True},
+    holds_one_unit_less={
+        "holding": lambda n, tokens, unit, span, m: m.add(transitions.holding(n, tokens, unit, span, m), 1)
+    },
+)
+def available_is_admitted(claim, rules):
+    """Whole tokens at a deficit: `held` of the word that `holding` makes, `there` of any word."""
+    capacity, unit, tokens = claim.words("capacity unit tokens")
+    span = claim.capacity()
+    claim.assume(capacity >= 1, unit >= 1, span == capacity * unit, tokens <= capacity)
+    arrival, issued = claim.arrival(), claim.issued(span)
+    divide = claim.ceil_div if rules.tokens_round_up else claim.floor_div
+
+    def available(word):
+        deficit = transitions.saturating_sub(word, issued, M)
+        return divide(transitions.left(deficit, span, M), unit)
+
+    made, there = rules.holding(issued, tokens, unit, span, M), available(arrival)
+    admits = lambda tokens: transitions.admits(arrival, issued, tokens * unit, span, M)
+    claim.goal = z3.And(
+        made <= LAST_ARRIVAL,
+        available(made) == tokens,
+        z3.Implies(there >= 1, admits(there)),
+        z3.Implies(there < capacity, z3.Not(admits(there + 1))),
+    )
+
+
 # ---- the prompt undo -------------------------------------------------------------------------------------------------
-
-
-def undone(v, n, units, m):
-    """The units that the plain clamp gives back."""
-    return m.sub(v, transitions.refund(v, n, units, m))
 
 
 @lemma(
@@ -260,8 +296,8 @@ def undo_invariant(arrival, written, issued, lowered, remembered):
 
 
 @lemma(
-    "the invariant behind the undo survives time, raises and refunds, when a refund counts itself first",
-    a_refund_counts_itself_last={"counts_first": False},
+    "the invariant behind the undo survives time, raises and refunds, when every refund is counted",
+    a_refund_is_not_counted={"refunds_are_counted": False},
     a_raise_lowers={"charge": lambda v, n, units, m: m.add(n, units)},
 )
 def undo_step(claim, rules):
@@ -275,7 +311,7 @@ def undo_step(claim, rules):
     # the remembered moment lies before that charge.
     less = z3.If(remembered >= given, remembered - given, 0)
     after = rules.refund(arrival, later, given, M)
-    counted = lowered + given if rules.counts_first else lowered
+    counted = lowered + given if rules.refunds_are_counted else lowered
     claim.goal = z3.And(
         undo_invariant(arrival, written, later, lowered, remembered),
         undo_invariant(arrival, written, later, lowered, now),

@@ -47,19 +47,24 @@ def units_of(cost, unit, m):
     return m.saturating_mul(cost, unit)
 
 
+def spare(units, span, m):
+    """What a cost leaves of a full bucket: the largest deficit at which it is admitted."""
+    return m.sub(span, units)
+
+
 def admits(arrival, issued, units, span, m):
     """Whether `units`, at most the capacity, are there."""
-    return saturating_sub(arrival, issued, m) <= m.sub(span, units)
+    return arrival <= m.add(issued, spare(units, span, m))
 
 
 def admitted(arrival, issued, units, m):
     """The next word after an admission."""
-    return m.add(m.add(issued, saturating_sub(arrival, issued, m)), units)
+    return m.add(m.choose(arrival > issued, arrival, issued), units)
 
 
 def issue_needed(arrival, units, span, m):
     """What must have been issued before `units` fit."""
-    return saturating_sub(arrival, m.sub(span, units), m)
+    return saturating_sub(arrival, spare(units, span, m), m)
 
 
 def charge(arrival, issued, units, m):
@@ -80,3 +85,13 @@ def undo(arrival, issued, units, written, lowered, m):
     """
     least_deficit = saturating_sub(saturating_sub(written, lowered, m), issued, m)
     return refund(arrival, issued, smaller(units, least_deficit, m), m)
+
+
+def holding(issued, tokens, unit, span, m):
+    """The word of a bucket that holds `tokens`, at most the capacity."""
+    return m.add(issued, m.sub(span, m.mul(tokens, unit)))
+
+
+def left(deficit, span, m):
+    """What is there at a deficit, in units; whole tokens are this divided by the unit, rounded down."""
+    return saturating_sub(span, deficit, m)

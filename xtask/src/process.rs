@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
+use std::iter;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -52,6 +53,12 @@ impl Run {
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.shown = format!("{name}={:?} {}", value.as_ref(), self.shown);
         self.command.env(name, value);
+        self
+    }
+
+    /// Builds where the program itself chooses.
+    pub(crate) fn no_target(mut self) -> Self {
+        self.command.env_remove("CARGO_TARGET_DIR");
         self
     }
 
@@ -117,7 +124,7 @@ impl Run {
 /// The tools of the project come before those of the machine.
 fn search_path() -> OsString {
     let machine = env::var_os("PATH").unwrap_or_default();
-    let own = tools::folders().into_iter().chain(env::split_paths(&machine));
+    let own = iter::once(tools::folder()).chain(env::split_paths(&machine));
     env::join_paths(own).unwrap_or(machine)
 }
 

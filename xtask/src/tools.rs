@@ -12,9 +12,9 @@ use crate::report::{Outcome, passed};
 
 const MUTANTS: &str = "27.1.0";
 
-/// Where the project's own tools are, best first.
-pub(crate) fn folders() -> [PathBuf; 2] {
-    [environment().join("bin"), project::tools().join("bin")]
+/// Where the project's own tools are.
+pub(crate) fn folder() -> PathBuf {
+    environment().join("bin")
 }
 
 /// Installs everything.
@@ -60,16 +60,15 @@ fn make_environment() -> Result<(), String> {
     make().map_err(|_| "no Python 3 with venv and pip: install python3 and python3-venv".to_owned())
 }
 
-/// cargo-mutants, which comes in no wheel and takes a minute and a half to build.
+/// cargo-mutants comes in no wheel. Unoptimised it is built in half the time, and compilers and tests are what its runs
+/// wait for. It goes where cargo puts programs, so that the next clone finds it.
 pub(crate) fn mutants() -> Result<(), String> {
     let present = Run::cargo("mutants --version").answer();
     if present.is_some_and(|version| version.ends_with(MUTANTS)) {
         return Ok(());
     }
-    Run::cargo("install --locked --quiet --root")
-        .arg(project::tools())
-        .arg(format!("cargo-mutants@{MUTANTS}"))
-        .run()
+    let install = Run::cargo("install --locked --quiet --debug").arg(format!("cargo-mutants@{MUTANTS}"));
+    install.env("CARGO_TARGET_DIR", project::tools().join("build")).run()
 }
 
 /// Coverage needs the LLVM tools of the compiler's own LLVM: its major version.

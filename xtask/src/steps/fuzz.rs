@@ -1,31 +1,46 @@
 //! The fuzz targets, for a short time each.
 
+use std::fs;
+
 use crate::process::Run;
+use crate::project;
 use crate::report::{Outcome, passed_with};
 use crate::tools;
 
+/// Seconds for each target.
 const SECONDS: u32 = 20;
 
-/// The coverage counters that the fuzzer needs are compiled in by flags that a stable compiler only takes with
-/// `RUSTC_BOOTSTRAP`; with it no other toolchain is needed. The address sanitizer would have nothing to find in a crate
-/// that forbids unsafe code.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
     tools::wheels()?;
     let seconds = match arguments.first() {
         Some(text) => text.parse().map_err(|_| format!("seconds, not `{text}`"))?,
         None => SECONDS,
     };
-    let cargo_fuzz = |words: &str| Run::cargo("fuzz").words(words).env("RUSTC_BOOTSTRAP", "1");
     let list = cargo_fuzz("list").answer().ok_or("cargo fuzz list failed")?;
     let targets: Vec<&str> = list.lines().collect();
     for target in &targets {
-        let run = cargo_fuzz("run --sanitizer none").arg(target).target_of("fuzz");
-        run.arg(format!("fuzz/corpus/{target}"))
-            .arg(format!("fuzz/seeds/{target}"))
-            .arg("--")
-            .arg(format!("-max_total_time={seconds}"))
-            .words("-print_final_stats=1 -timeout=10 -rss_limit_mb=2048")
-            .run()?;
+        fuzz(target, seconds)?;
     }
     passed_with(format!("{}, {seconds} s each", targets.join(" and ")))
+}
+
+/// The fuzzer's counters are compiled in by flags that a stable compiler takes only with `RUSTC_BOOTSTRAP`; with it no
+/// other toolchain is needed.
+fn cargo_fuzz(words: &str) -> Run {
+    Run::cargo("fuzz").words(words).env("RUSTC_BOOTSTRAP", "1").target_of("fuzz")
+}
+
+/// What one run finds is kept in the corpus for the next. The address sanitizer would find nothing in a crate that
+/// forbids unsafe code.
+fn fuzz(target: &str, seconds: u32) -> Result<(), String> {
+    let there = |path: String| Some(path).filter(|path| project::root().join(path).exists());
+    let corpus = format!("fuzz/corpus/{target}");
+    fs::create_dir_all(project::root().join(&corpus)).map_err(|error| format!("{corpus}: {error}"))?;
+    let run = cargo_fuzz("run --sanitizer none").arg(target).arg(corpus);
+    let run = there(format!("fuzz/seeds/{target}")).into_iter().fold(run, Run::arg);
+    let run = run.arg("--").arg(format!("-max_total_time={seconds}"));
+    let run = there(format!("fuzz/{target}.dict"))
+        .into_iter()
+        .fold(run, |run, path| run.arg(format!("-dict={path}")));
+    run.words("-timeout=10 -rss_limit_mb=2048 -print_final_stats=1").run()
 }

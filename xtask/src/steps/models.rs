@@ -14,6 +14,9 @@ use crate::steps::suites::tests_passed;
 /// One preemption fewer missed a real bug; one more costs four times as much.
 const PREEMPTIONS: &str = "3";
 
+/// More than any model has.
+const UNBOUNDED: &str = "1000";
+
 /// Interleavings of each model at 3 preemptions when they were last recorded: lines of `NAME COUNT`.
 const RECORDED: &str = "loom-tests/iterations.txt";
 
@@ -23,11 +26,10 @@ const FLOOR: u64 = 90;
 type Counts = BTreeMap<String, u64>;
 
 pub(crate) fn loom(arguments: &[String]) -> Outcome {
-    let run = model("loom");
-    // Without a bound there are more iterations still, so the floor holds there too.
     let unbounded = arguments.iter().any(|argument| argument == "--unbounded");
-    let run = if unbounded { run } else { run.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS) };
+    let run = model("loom").env("LOOM_MAX_PREEMPTIONS", if unbounded { UNBOUNDED } else { PREEMPTIONS });
     let counts = counts(&run.words("-- --nocapture").heard()?, "iterations ");
+    // Without a bound there are more iterations still, so the floors hold there too.
     let recorded =
         fs::read_to_string(project::root().join(RECORDED)).map_err(|error| format!("{RECORDED}: {error}"))?;
     let short = short_of_floor(&self::counts(&recorded, ""), &counts);

@@ -68,12 +68,14 @@ fn listed(which: &[String]) -> Result<usize, String> {
     Ok(list.lines().count())
 }
 
-/// Tests them. The tests run without debug information, which is half of the time to build them.
+/// Tests them, each copy of the tree with a target folder of its own. The tests are built without debug information,
+/// in half the time.
 fn tested(which: &[String], what: &str) -> Outcome {
     let folder = project::target();
     let ended = mutants(which)
         .words("--jobs 2 --no-shuffle --output")
         .arg(&folder)
+        .no_target()
         .env("NEXTEST_PROFILE", "mutants")
         .env("CARGO_PROFILE_DEV_DEBUG", "none")
         .end()?;
