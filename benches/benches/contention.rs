@@ -1,24 +1,29 @@
 //! One limiter wanted by 1, 2, 4 and 8 threads at once: always admitted, at the refill boundary with at least twice the
 //! rate on offer, always refused. `cargo bench -p tollgate-bench --bench contention`.
 //!
-//! The figure is the time from the handshake to the end of the slowest thread, divided by the decisions of the whole
-//! team. The threads of each team are started and pinned before anything is measured.
+//! An iteration is a window: so many calls of every thread, from the handshake to the end of the slowest one. The figure
+//! to read is the throughput, decisions of the whole team in a second. The threads of each team are started and pinned before anything is measured. Contended figures depend on the
+//! distance of the cores, which changes on virtual machines: a window during which it changed is void, and after each
+//! figure it is told how many windows were taken near and how many far.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput};
 use std::time::Duration;
-use tollgate_bench::contest::Contest;
+use tollgate_bench::contest::{Contest, Void};
 use tollgate_bench::field::{self, Visitor};
 use tollgate_bench::loops::back_to_back;
 use tollgate_bench::rounds::Lap;
-use tollgate_bench::team::Team;
-use tollgate_bench::{Contender, Scenario, floors};
+use tollgate_bench::team::{Placement, Team, Window};
+use tollgate_bench::{Contender, Scenario, floors, thread};
 
 const SCENARIOS: [Scenario; 3] = [Scenario::Admit, Scenario::Boundary, Scenario::Deny];
 const THREADS: [usize; 4] = [1, 2, 4, 8];
 
 /// Windows that say nothing are taken again, at most so often.
 const RETAKES: u32 = 5_000;
+
+/// So many windows void for the same reason mean that the team has changed its pace since the limiter was paced.
+const UNFIT: u32 = 20;
 
 fn main() {
     let teams = THREADS.map(Team::new);
@@ -32,7 +37,6 @@ fn main() {
         for team in &teams {
             let name = format!("contention/{}/{}", scenario.name(), team.threads());
             let mut group = criterion.benchmark_group(name);
-            group.throughput(Throughput::Elements(1));
             floor(&mut group, team, scenario);
             field::visit(&mut Entrants { group: &mut group, team, scenario });
             group.finish();
@@ -50,37 +54,66 @@ struct Entrants<'a, 'b> {
 impl Visitor for Entrants<'_, '_> {
     fn visit<C: Contender>(&mut self, name: &'static str) {
         let (team, scenario) = (self.team, self.scenario);
-        let mut contest = None;
+        let contest =
+            Contest::new(team, scenario).unwrap_or_else(|| panic!("{name} cannot express the quota"));
+        let decisions = contest.decisions();
+        let mut entrant = Entrant::<C> { name, contest, near: 0, far: 0 };
+        self.group.throughput(Throughput::Elements(decisions));
         self.group.bench_function(name, |bencher| {
-            let contest = contest.get_or_insert_with(|| {
-                Contest::<C>::new(team, scenario).unwrap_or_else(|| panic!("{name} cannot express the quota"))
-            });
-            bencher.iter_custom(|decisions| time(contest, name, decisions));
+            bencher.iter_custom(|windows| entrant.time(decisions, windows));
         });
-    }
-}
-
-/// The time of so many decisions, scaled from whole windows.
-fn time<C: Contender>(contest: &Contest<'_, C>, name: &str, decisions: u64) -> Duration {
-    let windows = decisions.div_ceil(contest.decisions());
-    let nanos: u64 = (0..windows).map(|_| window_nanos(contest, name)).sum();
-    let made = windows * contest.decisions();
-    Duration::from_nanos((u128::from(nanos) * u128::from(decisions) / u128::from(made)) as u64)
-}
-
-fn window_nanos<C: Contender>(contest: &Contest<'_, C>, name: &str) -> u64 {
-    let mut voids = Vec::new();
-    for _ in 0..RETAKES {
-        match contest.window() {
-            Ok(window) => return window.nanos,
-            Err(void) => voids.push(void),
+        if entrant.near + entrant.far > 0 {
+            println!("{:24}windows: {} near, {} far", "", entrant.near, entrant.far);
         }
     }
-    let last = voids.last();
-    panic!(
-        "{name}: {RETAKES} windows and none that counts, the last one for {last:?} ({:?})",
-        contest.quota()
-    );
+}
+
+/// One limiter in its turn.
+struct Entrant<'a, C> {
+    name: &'static str,
+    contest: Contest<'a, C>,
+    near: u32,
+    far: u32,
+}
+
+impl<C: Contender> Entrant<'_, C> {
+    /// The time of so many windows of so many decisions.
+    fn time(&mut self, decisions: u64, windows: u64) -> Duration {
+        let nanos: f64 = (0..windows).map(|_| self.nanos_a_decision() * decisions as f64).sum();
+        Duration::from_nanos(nanos as u64)
+    }
+
+    fn nanos_a_decision(&mut self) -> f64 {
+        let mut unfit = 0;
+        for _ in 0..RETAKES {
+            let void = match self.contest.tagged_window() {
+                Ok((window, placement)) => return self.counted(window, placement),
+                Err(void) => void,
+            };
+            unfit += u32::from(matches!(void, Void::TooShort | Void::Underloaded));
+            if unfit == UNFIT {
+                self.fit(void);
+                unfit = 0;
+            }
+        }
+        let (name, quota) = (self.name, self.contest.quota());
+        panic!("{name}: {RETAKES} windows and none that counts ({quota:?})");
+    }
+
+    /// Puts right what made so many windows void.
+    fn fit(&mut self, void: Void) {
+        if void == Void::TooShort {
+            self.contest.lengthen();
+        } else {
+            self.contest = self.contest.slowed().expect("a slower quota is expressible");
+        }
+    }
+
+    fn counted(&mut self, window: Window, placement: Option<Placement>) -> f64 {
+        self.near += u32::from(placement == Some(Placement::Near));
+        self.far += u32::from(placement == Some(Placement::Far));
+        window.nanos as f64 / self.contest.decisions() as f64
+    }
 }
 
 /// The floor of the scenario: what any limiter that reads a clock and writes one word must pay.
@@ -105,14 +138,12 @@ fn raced(
     lap: &(dyn Fn(u64) -> Lap + Sync),
 ) {
     const CALLS: u64 = 20_000;
-    let made = CALLS * team.threads() as u64;
+    let counts = |window: &Window| !window.preempted || team.threads() > thread::cores();
+    group.throughput(Throughput::Elements(CALLS * team.threads() as u64));
     group.bench_function(name, |bencher| {
-        bencher.iter_custom(|decisions| {
-            let windows = decisions.div_ceil(made);
-            let nanos: u64 = (0..windows).map(|_| team.window(|_| lap(CALLS)).nanos).sum();
-            Duration::from_nanos(
-                (u128::from(nanos) * u128::from(decisions) / u128::from(windows * made)) as u64,
-            )
+        bencher.iter_custom(|windows| {
+            let undisturbed = std::iter::repeat_with(|| team.window(|_| lap(CALLS))).filter(counts);
+            Duration::from_nanos(undisturbed.take(windows as usize).map(|window| window.nanos).sum())
         });
     });
 }

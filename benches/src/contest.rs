@@ -19,9 +19,9 @@ const LONG_NANOS: u64 = 20_000_000;
 const LEAST_REFILLS: u64 = 100;
 
 /// At the boundary the offered load is at least this many times the rate ...
-const LEAST_LOAD: u64 = 2;
+const LEAST_LOAD: f64 = 2.0;
 
-/// ... and set to this many, for the distance of the cores may change meanwhile.
+/// ... and set to this many, for how fast a team decides changes with the distance of the cores.
 const LOAD: f64 = 3.0;
 
 /// A limiter, the team that wants it, and what its answers must satisfy.
@@ -30,7 +30,10 @@ pub struct Contest<'a, C> {
     scenario: Scenario,
     limiter: C,
     quota: Quota,
+    /// Calls of each thread in a window.
     calls: u64,
+    /// What a decision of the team was taken to cost when the limiter was paced.
+    call_nanos: f64,
     audit: Audit,
 }
 
@@ -41,8 +44,10 @@ pub enum Void {
     Preempted,
     /// The cores moved closer or apart.
     Moved,
-    /// It crossed too few refills, or less than twice the rate was offered.
-    OffTheBoundary,
+    /// It crossed too few refills: see [`Contest::lengthen`].
+    TooShort,
+    /// Less than twice the rate was offered: see [`Contest::slowed`].
+    Underloaded,
     /// The limiter had no chance to admit its share.
     Starved,
 }
@@ -51,23 +56,33 @@ impl<'a, C: Contender> Contest<'a, C> {
     /// A fresh limiter for the scenario, paced by what the team itself is measured to need; nothing if the limiter cannot
     /// express the quota. [`Scenario::Burst`] has no contended form and is treated as the boundary.
     pub fn new(team: &'a Team, scenario: Scenario) -> Option<Self> {
-        let call_nanos = Self::free_running(team).nanos_a_decision(SHORT_NANOS);
-        Self::paced(team, scenario, scenario.quota(call_nanos * LOAD / 2.0, C::GRAIN_NANOS)).map(
-            |mut contest| {
-                let call_nanos = contest.nanos_a_decision(SHORT_NANOS);
-                let window = if team.threads() > cores() { LONG_NANOS } else { SHORT_NANOS };
-                contest.calls = ((window as f64 / call_nanos / team.threads() as f64) as u64).max(1);
-                contest
-            },
-        )
+        let free = Scenario::Admit.quota(0.0, 0);
+        let call_nanos = Self::with_quota(team, Scenario::Admit, free)?.nanos_a_decision(SHORT_NANOS);
+        Self::paced(team, scenario, call_nanos)
     }
 
-    fn free_running(team: &'a Team) -> Self {
-        let quota = Scenario::Admit.quota(0.0, 0);
-        Self::paced(team, Scenario::Admit, quota).expect("every limiter can express the free-running quota")
+    /// Doubles the calls of a window, for when it crosses too few refills.
+    pub fn lengthen(&mut self) {
+        self.calls *= 2;
     }
 
-    fn paced(team: &'a Team, scenario: Scenario, quota: Quota) -> Option<Self> {
+    /// The same limiter anew, with half as much again on offer. For when the team has become slower than it was and no
+    /// longer offers twice the rate.
+    pub fn slowed(&self) -> Option<Self> {
+        Self::paced(self.team, self.scenario, self.call_nanos * 1.5)
+    }
+
+    fn paced(team: &'a Team, scenario: Scenario, call_nanos: f64) -> Option<Self> {
+        let quota = scenario.quota(call_nanos * LOAD / 2.0, C::GRAIN_NANOS);
+        let mut contest = Self::with_quota(team, scenario, quota)?;
+        let window = if team.threads() > cores() { LONG_NANOS } else { SHORT_NANOS };
+        let decision_nanos = contest.nanos_a_decision(SHORT_NANOS);
+        contest.calls = ((window as f64 / decision_nanos / team.threads() as f64) as u64).max(1);
+        contest.call_nanos = call_nanos;
+        Some(contest)
+    }
+
+    fn with_quota(team: &'a Team, scenario: Scenario, quota: Quota) -> Option<Self> {
         let audit = match scenario {
             Scenario::Admit | Scenario::Stock | Scenario::Weighted => Audit::All,
             Scenario::Deny => Audit::Nothing,
@@ -76,7 +91,9 @@ impl<'a, C: Contender> Contest<'a, C> {
                 Audit::Bound { quota, slack: C::slack(quota), share }
             }
         };
-        C::fits(quota).then(|| Self { team, scenario, limiter: C::build(quota), quota, calls: 1024, audit })
+        let fresh =
+            || Self { team, scenario, limiter: C::build(quota), quota, calls: 1024, call_nanos: 0.0, audit };
+        C::fits(quota).then(fresh)
     }
 
     /// The quota in force.
@@ -129,27 +146,32 @@ impl<'a, C: Contender> Contest<'a, C> {
         if window.preempted && self.team.threads() <= cores() {
             return Err(Void::Preempted);
         }
-        if matches!(self.audit, Audit::Bound { .. }) && !self.at_the_boundary(window) {
-            return Err(Void::OffTheBoundary);
+        if matches!(self.audit, Audit::Bound { .. }) {
+            self.at_the_boundary(window)?;
         }
         verdict.map_err(|_| Void::Starved)
     }
 
-    fn at_the_boundary(&self, window: &Window) -> bool {
+    fn at_the_boundary(&self, window: &Window) -> Result<(), Void> {
         let refills = bound(self.quota, window.nanos) - self.quota.capacity();
-        refills >= LEAST_REFILLS && window.offered() >= LEAST_LOAD * refills
+        if refills < LEAST_REFILLS {
+            return Err(Void::TooShort);
+        }
+        let underloaded = (window.offered() as f64) < LEAST_LOAD * refills as f64;
+        if underloaded { Err(Void::Underloaded) } else { Ok(()) }
     }
 
-    /// Makes windows longer until one takes `least_nanos`, and tells what a decision of the team took in it.
+    /// Makes windows longer until one takes `least_nanos`, and tells what a decision of the team takes at best.
     fn nanos_a_decision(&mut self, least_nanos: u64) -> f64 {
-        loop {
-            let span = Span::default();
-            let window = self.team.window(|_| self.lap(&span));
-            if window.nanos >= least_nanos {
-                return window.nanos as f64 / self.decisions() as f64;
-            }
-            self.calls *= 2;
+        while self.trial() < least_nanos {
+            self.lengthen();
         }
+        let best = (0..5).map(|_| self.trial()).min().unwrap_or(0);
+        best as f64 / self.decisions() as f64
+    }
+
+    fn trial(&self) -> u64 {
+        self.team.window(|_| self.lap(&Span::default())).nanos
     }
 }
 
@@ -202,5 +224,15 @@ mod tests {
             assert!(windows(scenario, 1) > 0, "{scenario:?}: no window of one thread counted");
         }
         assert!(windows(Scenario::Deny, 2 * cores()) > 0);
+    }
+
+    #[test]
+    fn a_window_tells_how_far_apart_the_cores_were() {
+        let pair = Team::new(2);
+        let contest = Contest::<Bucket>::new(&pair, Scenario::Deny).unwrap();
+        let tagged = (0..2_000).find_map(|_| contest.tagged_window().ok());
+        let (window, placement) = tagged.expect("one undisturbed window in two thousand");
+        assert_eq!(window.admitted(), 0);
+        assert_eq!(placement.is_some(), cores() > 1);
     }
 }

@@ -1,8 +1,8 @@
 //! Several threads on one limiter: pinned, started by a spin handshake, the slowest counts.
 //!
 //! On a virtual machine the hypervisor moves cores about while a run goes on, and the time a cache line takes between two
-//! of them is 23-60 ns or 170-190 ns. A contended figure means nothing without that distance, so a window can be tagged
-//! with it, measured by a ping-pong before and after.
+//! of them is 23-60 ns or 170-190 ns. A contended figure means nothing without that distance, so it is
+//! measured by a ping-pong before and after each contended window; see [`crate::contest`].
 
 use crate::cpu::opaque;
 use crate::rounds::Lap;
@@ -132,14 +132,6 @@ impl Team {
     /// The distance of the first two cores.
     pub fn placement(&self) -> Option<Placement> {
         self.one_way_nanos().map(Placement::of)
-    }
-
-    /// As [`Team::window`], with the distance; nothing if a thread was preempted or the cores moved meanwhile.
-    pub fn tagged_window(&self, work: impl Fn(usize) -> Lap + Sync) -> Option<(Window, Option<Placement>)> {
-        let before = self.placement();
-        let window = self.window(work);
-        let steady = self.placement() == before && !window.preempted;
-        steady.then_some((window, before))
     }
 
     fn ping_pong(&self, turns: u64) -> f64 {
