@@ -237,8 +237,9 @@ fn the_bound_of_one_bucket_holds_for_all_threads() {
         move || shard.try_acquire_n(3).is_ok()
     });
     assert_eq!(over_the_bound(&log, 3, &whole), None);
+    // At least what a fresh root holds, less what may lie in shards.
     let admitted = log.len() as u64 * 3;
-    assert!(admitted > 2_000, "{admitted}");
+    assert!(admitted + 3 * 80 >= limit.max_cost(), "{admitted}");
 }
 
 /// The twin: shards that fill themselves beside a root of the whole capacity. The same check must catch it.
