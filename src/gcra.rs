@@ -68,8 +68,14 @@ impl Gcra {
         if tokens.wrapping_sub(1) >= self.capacity {
             return Err(self.never(tokens));
         }
+        Ok(self.valid_cost(tokens))
+    }
+
+    /// A cost that is known to be from 1 to the capacity.
+    #[inline(always)]
+    pub(crate) fn valid_cost(&self, tokens: u64) -> Cost {
         let units = tokens * self.axis.unit;
-        Ok(Cost { units, spare: self.span - units })
+        Cost { units, spare: self.span - units }
     }
 
     /// Units of a cost that does not ask; they saturate.
@@ -97,20 +103,27 @@ impl Gcra {
     /// the way.
     #[inline(always)]
     pub(crate) fn not_yet(&self, arrival: u64, now: u64, cost: Cost, hold: u64) -> Denied {
-        Denied::NotYet(NotYet::new(
-            self.axis.rate,
-            now,
-            self.issue_needed(arrival, now.max(hold), cost),
-            hold,
-        ))
+        Denied::NotYet(NotYet::new(self.axis.rate, now, self.needed(arrival, now.max(hold), cost), hold))
     }
 
     /// What must have been issued before `cost` fits, not before the reading `now`; `u64::MAX` if that lies past the
     /// horizon.
     #[inline(always)]
-    fn issue_needed(&self, arrival: u64, now: u64, cost: Cost) -> u64 {
+    pub(crate) fn needed(&self, arrival: u64, now: u64, cost: Cost) -> u64 {
+        if self.counts(now) { self.needed_within_horizon(arrival, cost) } else { u64::MAX }
+    }
+
+    /// The same at a reading that is known to count.
+    #[inline(always)]
+    pub(crate) fn needed_within_horizon(&self, arrival: u64, cost: Cost) -> u64 {
         let needed = arrival.saturating_sub(cost.spare);
-        if needed > self.last_issue || !self.counts(now) { u64::MAX } else { needed }
+        if needed > self.last_issue { u64::MAX } else { needed }
+    }
+
+    /// The refusal of what fits when `needed` units have been issued.
+    #[inline(always)]
+    pub(crate) fn refusal(&self, needed: u64, now: u64, hold: u64) -> Denied {
+        Denied::NotYet(NotYet::new(self.axis.rate, now, needed, hold))
     }
 
     /// The next word when `units` are charged without asking. It saturates.

@@ -287,35 +287,39 @@ impl<C: Clock> Bucket<C> {
 
     /// The word that was written, or the refusal. The whole of the hot path: one attempt, in straight code.
     ///
+    /// The next reading of the time-stamp counter waits for what depends on the last one, beyond some 30 cycles of it.
+    /// So the refusal is put together from registers, and no step on the way to its wait is there twice.
+    ///
     /// Always inlined, with its callers and the few lines it calls: where only "yes" or "no" is wanted, what else a
     /// refusal says falls away, but only the caller's compiler can see that. Left to itself it inlines the first call in
     /// a program and not the second, which then takes twice the instructions.
     #[inline(always)]
     fn admit(&self, tokens: u64, cost: &Cost, now: Nanos) -> Result<u64, Denied> {
         let (now, hold) = (now.as_u64(), self.word.hold());
-        if !self.is_open(now, hold) {
-            return Err(self.refuse(*cost, now, hold));
-        }
-        let issued = self.gcra.issued(now);
-        let arrival = self.word.arrival();
-        match self.word.raise_from(arrival, |arrival| self.gcra.admit(arrival, issued, *cost)) {
-            Ok(written) => Ok(written),
-            Err(Unraised::Declined) => Err(self.gcra.not_yet(arrival, now, *cost, hold)),
-            Err(Unraised::Overtaken(_)) => self.admit_overtaken(tokens, now, hold),
-        }
+        let needed = if self.is_open(now, hold) {
+            let issued = self.gcra.issued(now);
+            let arrival = self.word.arrival();
+            match self.word.raise_from(arrival, |arrival| self.gcra.admit(arrival, issued, *cost)) {
+                Ok(written) => return Ok(written),
+                Err(Unraised::Declined) => self.gcra.needed_within_horizon(arrival, *cost),
+                Err(Unraised::Overtaken(_)) => match self.admit_overtaken(tokens, now) {
+                    Ok(written) => return Ok(written),
+                    Err(seen) => self.gcra.needed_within_horizon(seen, *cost),
+                },
+            }
+        } else {
+            self.gcra.needed(self.word.arrival(), now.max(hold), *cost)
+        };
+        Err(self.gcra.refusal(needed, now, hold))
     }
 
     /// [`admit`](Self::admit) when another call was faster. It takes what is in registers anyway, and works out the
-    /// rest again.
+    /// rest again; its answer fits into registers too.
     #[cold]
     #[inline(never)]
-    fn admit_overtaken(&self, tokens: u64, now: u64, hold: u64) -> Result<u64, Denied> {
-        let cost = self.gcra.cost(tokens)?;
-        let issued = self.gcra.issued(now);
-        match self.word.raise(|arrival| self.gcra.admit(arrival, issued, cost)) {
-            Ok(raised) => Ok(raised.written),
-            Err(arrival) => Err(self.gcra.not_yet(arrival, now, cost, hold)),
-        }
+    fn admit_overtaken(&self, tokens: u64, now: u64) -> Result<u64, u64> {
+        let (cost, issued) = (self.gcra.valid_cost(tokens), self.gcra.issued(now));
+        self.word.raise(|arrival| self.gcra.admit(arrival, issued, cost)).map(|raised| raised.written)
     }
 
     /// [`lend_at`](Self::lend_at) now, after a glance.
