@@ -10,12 +10,12 @@ use tollgate::{Bucket, Coarse, Manual, Monotonic, Quota};
 use tollgate_bench::loops::{back_to_back, fenced, waiting, weighted, weighted_cost};
 use tollgate_bench::machine::Machine;
 use tollgate_bench::peers::Governor;
-use tollgate_bench::rounds::{Lap, Plan, Row, Table, measure};
+use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
 use tollgate_bench::scenario::{Audit, Scenario, admit_binary, deny_binary, stock_binary};
 use tollgate_bench::team::{Team, scaling};
 use tollgate_bench::{Contender, Decide, Waits, floors, thread};
 
-const PLAN: Plan = Plan { blocks: 21, rounds: 21, ..Plan::FULL };
+const PASSES: usize = 3;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
 
 const ADMISSION: &str = "floor: clock, load, compare-exchange";
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let json = arguments.iter().position(|argument| argument == "--json");
     let json = json.map(|at| arguments.get(at + 1).map_or("-", String::as_str));
     let smoke = !has("--bench");
-    let report = Report::taken(if smoke { SMOKE } else { PLAN }, if smoke { 3 } else { 201 });
+    let report = Report::taken(if smoke { SMOKE } else { Plan::PASS }, if smoke { 3 } else { 201 });
     if json != Some("-") {
         report.print();
     }
@@ -198,7 +198,7 @@ impl Bar {
 
 struct Report {
     machine: Machine,
-    table: Table,
+    table: Passes,
     bars: Vec<Bar>,
     scaling: [(&'static str, Option<f64>); 2],
 }
@@ -207,8 +207,9 @@ impl Report {
     fn taken(plan: Plan, windows: usize) -> Self {
         let machine = Machine::here();
         thread::pin_to(0);
-        let field = Field::new();
-        let table = measure(&mut field.rows(), plan);
+        // All of them stay where they are until the end, so that each pass has its own places in memory.
+        let fields: Vec<Box<Field>> = (0..PASSES).map(|_| Box::new(Field::new())).collect();
+        let table = Passes::taken(PASSES, |pass| measure(&mut fields[pass].rows(), plan));
         let scaling = scalings(windows);
         let mut bars = back_to_back_bars(&table);
         bars.extend(fenced_bars(&table));
@@ -241,7 +242,7 @@ impl Report {
             let figure = figure.map_or("no undisturbed windows".to_owned(), |figure| format!("{figure:.3}"));
             println!("{name:<60}{figure:>9}");
         }
-        println!("\n{} samples were disturbed and taken again", self.table.retaken);
+        println!("\n{} samples were disturbed and taken again", self.table.retaken());
     }
 
     fn verdict(&self, bar: &Bar) -> &'static str {
@@ -293,25 +294,24 @@ fn floor_of(row: &str) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn back_to_back_bars(table: &Table) -> Vec<Bar> {
+/// Both scales have the same bars, but for the wait: on the binary scale it divides 128 bits, and stands beside.
+fn back_to_back_bars(table: &Passes) -> Vec<Bar> {
     let limits = [
         ("admission, full", 1.05),
+        ("admission, full, binary scale", 1.05),
         ("admission, in stock", 1.05),
+        ("admission, in stock, binary scale", 1.05),
         ("refusal", 1.05),
+        ("refusal, binary scale", 1.05),
         ("refusal with its wait", 1.10),
         ("weighted admission", 1.05),
+        ("weighted admission, binary scale", 1.05),
     ];
-    let mut bars = Vec::new();
-    for (row, limit) in limits {
-        for row in [row.to_owned(), format!("{row}, binary scale")] {
-            let figure = table.ratio(&row, floor_of(&row).0);
-            bars.push(Bar::at_most(format!("{row} / floor"), figure, limit));
-        }
-    }
-    bars
+    let bar = |(row, limit)| Bar::at_most(format!("{row} / floor"), table.ratio(row, floor_of(row).0), limit);
+    limits.map(bar).into()
 }
 
-fn fenced_bars(table: &Table) -> Vec<Bar> {
+fn fenced_bars(table: &Passes) -> Vec<Bar> {
     let mut bars = Vec::new();
     for (row, governor) in [("fenced admission", GOVERNOR_ADMITS), ("fenced refusal", GOVERNOR_REFUSES)] {
         for (row, limit) in [(row.to_owned(), 1.06), (format!("{row}, binary scale"), 1.15)] {

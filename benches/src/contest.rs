@@ -1,12 +1,10 @@
 //! One limiter wanted by all threads of a team at once.
 
-use crate::decide::{Contender, Decide};
-use crate::loops::{back_to_back, weighted, weighted_cost};
-use crate::rounds::Lap;
-use crate::scenario::{Account, Audit, Fault, Scenario, bound};
+use crate::bout::{Bout, Way};
+use crate::decide::Contender;
+use crate::scenario::{Audit, Fault, Scenario, bound};
 use crate::team::{Placement, Team, Window};
 use crate::thread::cores;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tollgate::Quota;
 
 /// A window with every thread on a core of its own is short, so that it is often left alone.
@@ -112,10 +110,9 @@ impl<'a, C: Contender> Contest<'a, C> {
     ///
     /// If more was admitted than the bound.
     pub fn window(&self) -> Result<Window, Void> {
-        let span = Span::default();
-        let window = self.team.window(|_| self.lap(&span));
-        self.judge(&window, span.nanos())?;
-        Ok(window)
+        let bout = self.bout();
+        self.judge(&bout)?;
+        Ok(bout.window)
     }
 
     /// As [`Contest::window`], tagged with the distance of the cores; void if it changed meanwhile.
@@ -125,21 +122,17 @@ impl<'a, C: Contender> Contest<'a, C> {
         if self.team.placement() == before { Ok((window, before)) } else { Err(Void::Moved) }
     }
 
-    fn lap(&self, span: &Span) -> Lap {
-        let handle = self.limiter.handle();
-        let limiter = &*handle;
-        span.begin(self.limiter.now());
-        let lap = match self.scenario {
-            Scenario::Weighted => weighted_lap(limiter, self.calls),
-            _ => Lap::of(self.calls, || back_to_back(limiter, self.calls)),
+    fn bout(&self) -> Bout {
+        let way = match self.scenario {
+            Scenario::Weighted => Way::Weighted(self.calls),
+            _ => Way::Single(self.calls),
         };
-        span.end(self.limiter.now());
-        lap
+        Bout::of(self.team, &self.limiter, way)
     }
 
-    fn judge(&self, window: &Window, elapsed_nanos: u64) -> Result<(), Void> {
-        let account = Account { offered: window.offered(), admitted: window.admitted(), elapsed_nanos };
-        let verdict = self.audit.check(account);
+    fn judge(&self, bout: &Bout) -> Result<(), Void> {
+        let window = &bout.window;
+        let verdict = self.audit.check(bout.account());
         if let Err(fault @ Fault::Over { .. }) = &verdict {
             panic!("{} under contention of {} threads: {fault}", self.scenario.name(), self.team.threads());
         }
@@ -171,39 +164,7 @@ impl<'a, C: Contender> Contest<'a, C> {
     }
 
     fn trial(&self) -> u64 {
-        self.team.window(|_| self.lap(&Span::default())).nanos
-    }
-}
-
-fn weighted_lap(limiter: &impl Decide, calls: u64) -> Lap {
-    let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
-    let admitted = if lap.admitted == calls { lap.offered } else { 0 };
-    Lap { admitted, ..lap }
-}
-
-/// From the first reading of any thread to the last one.
-struct Span {
-    first: AtomicU64,
-    last: AtomicU64,
-}
-
-impl Default for Span {
-    fn default() -> Self {
-        Self { first: AtomicU64::new(u64::MAX), last: AtomicU64::new(0) }
-    }
-}
-
-impl Span {
-    fn begin(&self, reading: u64) {
-        self.first.fetch_min(reading, Relaxed);
-    }
-
-    fn end(&self, reading: u64) {
-        self.last.fetch_max(reading, Relaxed);
-    }
-
-    fn nanos(&self) -> u64 {
-        self.last.load(Relaxed).saturating_sub(self.first.load(Relaxed))
+        self.bout().window.nanos
     }
 }
 

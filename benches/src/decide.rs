@@ -47,4 +47,9 @@ pub trait Contender: Send + Sync + Sized + 'static {
     fn slack(_quota: Quota) -> u64 {
         0
     }
+
+    /// Tokens that may lie where a caller cannot reach them: credit that was drawn in advance by others.
+    fn held_back(_quota: Quota) -> u64 {
+        0
+    }
 }

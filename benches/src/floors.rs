@@ -3,8 +3,9 @@
 //! Each stands behind [`Decide`] like a limiter, so it runs in the same loops.
 
 use crate::cpu::tsc;
-use crate::decide::Decide;
+use crate::decide::{Contender, Decide};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tollgate::Quota;
 
 /// Nothing at all: the loop itself, to be taken off where a fence stands in the loop.
 #[derive(Default)]
@@ -104,5 +105,43 @@ impl Decide for RefusalFloor {
     #[inline(always)]
     fn decide_n(&self, _cost: u32) -> bool {
         self.decide()
+    }
+}
+
+/// Stands among the contenders to be measured beside them, and is held to no bound.
+impl Contender for AdmissionFloor {
+    type Handle<'a> = &'a Self;
+
+    fn build(_quota: Quota) -> Self {
+        Self::default()
+    }
+
+    fn handle(&self) -> &Self {
+        self
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+
+    fn slack(_quota: Quota) -> u64 {
+        u64::MAX
+    }
+}
+
+/// Refuses whatever the quota is.
+impl Contender for RefusalFloor {
+    type Handle<'a> = &'a Self;
+
+    fn build(_quota: Quota) -> Self {
+        Self::default()
+    }
+
+    fn handle(&self) -> &Self {
+        self
+    }
+
+    fn now(&self) -> u64 {
+        0
     }
 }

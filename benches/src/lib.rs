@@ -10,9 +10,11 @@
 //! * [`loops`]: one loop for each way of calling, the limiter made opaque on every turn;
 //! * [`rounds`]: rows interleaved in rounds, samples in which the kernel preempted the thread thrown away;
 //! * [`team`]: the same for several threads, pinned, the slowest counts, each window tagged with the distance of the cores;
+//! * [`bout`]: what a team does to one limiter in a window, and [`timed`]: each call timed by itself;
 //! * [`scenario`]: the quotas, and the audit of what was admitted against `B + r*t`.
 
 pub mod baselines;
+pub mod bout;
 pub mod contest;
 mod cpu;
 pub mod decide;
@@ -24,10 +26,12 @@ pub mod ours;
 pub mod peers;
 pub mod rounds;
 pub mod scenario;
+pub mod sharded;
 pub mod solo;
 pub mod stats;
 pub mod team;
 pub mod thread;
+pub mod timed;
 
 pub use cpu::{lfence, opaque, pin, tsc};
 pub use decide::{Contender, Decide, Waits};

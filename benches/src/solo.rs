@@ -1,7 +1,8 @@
 //! One limiter and one thread in a scenario.
 
+use crate::bout::weighted_lap;
 use crate::decide::{Contender, Decide};
-use crate::loops::{back_to_back, weighted, weighted_cost};
+use crate::loops::{back_to_back, weighted};
 use crate::rounds::{Lap, Row};
 use crate::scenario::{Audit, Scenario};
 use std::time::{Duration, Instant};
@@ -60,10 +61,7 @@ impl<C: Contender> Solo<C> {
         let handle = self.limiter.handle();
         let limiter = &*handle;
         match self.scenario {
-            Scenario::Weighted => {
-                let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
-                Lap { admitted: if lap.admitted == calls { lap.offered } else { 0 }, ..lap }
-            }
+            Scenario::Weighted => weighted_lap(calls, || weighted(limiter, calls)),
             Scenario::Burst => self.clumps(limiter, calls),
             _ => Lap::of(calls, || back_to_back(limiter, calls)),
         }

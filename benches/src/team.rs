@@ -8,14 +8,22 @@ use crate::cpu::opaque;
 use crate::rounds::Lap;
 use crate::stats::median;
 use crate::thread::{cores, pin_to};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
+/// Turns of one volley.
+const TURNS: u64 = 200;
+
 /// Threads that were started, and pinned round-robin, before anything is measured.
+///
+/// When a team is dropped its threads have ended: what limiters keep for each thread is there for the next team.
 pub struct Team {
-    pool: ThreadPool,
-    threads: usize,
+    pool: Option<ThreadPool>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// What all threads did between the handshake and the last one's end.
@@ -23,6 +31,8 @@ pub struct Team {
 pub struct Window {
     /// From the handshake to the end of the slowest thread.
     pub nanos: u64,
+    /// How long after the first thread the last one began.
+    pub skew_nanos: u64,
     /// One lap a thread.
     pub laps: Vec<Lap>,
     /// Whether the kernel took any of the threads off its core.
@@ -30,7 +40,7 @@ pub struct Window {
 }
 
 /// How far apart the first two cores are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Placement {
     /// A cache line crosses in less than [`Placement::NEAR_NANOS`].
     Near,
@@ -66,10 +76,15 @@ impl Window {
     /// Where threads outnumber cores one may start only when another has ended, so single laps say nothing: time runs
     /// from the first start to the last end.
     fn of(shifts: &[Shift]) -> Self {
-        let start = shifts.iter().map(|shift| shift.start).min();
+        let (first, last) =
+            (shifts.iter().map(|shift| shift.start).min(), shifts.iter().map(|shift| shift.start).max());
         let end = shifts.iter().map(|shift| shift.end).max();
+        let since_first = |then: Option<Instant>| {
+            first.zip(then).map_or(0, |(first, then)| (then - first).as_nanos() as u64)
+        };
         Self {
-            nanos: start.zip(end).map_or(0, |(start, end)| (end - start).as_nanos() as u64),
+            nanos: since_first(end),
+            skew_nanos: since_first(last),
             laps: shifts.iter().map(|shift| shift.lap).collect(),
             preempted: shifts.iter().any(|shift| shift.lap.preempted),
         }
@@ -93,25 +108,28 @@ impl Team {
     ///
     /// If the system gives no threads.
     pub fn new(threads: usize) -> Self {
+        let mut started = Vec::with_capacity(threads);
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
-            .start_handler(|index| {
-                pin_to(index);
+            .spawn_handler(|thread| {
+                started.push(start_pinned(thread)?);
+                Ok(())
             })
             .build()
             .expect("threads for the team");
-        Self { pool, threads }
+        Self { pool: Some(pool), threads: started }
     }
 
     /// How many threads there are.
     pub fn threads(&self) -> usize {
-        self.threads
+        self.threads.len()
     }
 
     /// Runs `work` on every thread at once; it gets the thread's number and times itself by the lap it returns.
     pub fn window(&self, work: impl Fn(usize) -> Lap + Sync) -> Window {
-        let gate = Gate::new(self.threads);
-        let done = self.pool.broadcast(|context| {
+        let gate = Gate::new(self.threads());
+        let pool = self.pool.as_ref().expect("there until the team is dropped");
+        let done = pool.broadcast(|context| {
             gate.pass();
             let start = Instant::now();
             let lap = work(context.index());
@@ -122,26 +140,24 @@ impl Team {
 
     /// The time a cache line takes from the first thread's core to the second's, if there are two on cores of their own.
     pub fn one_way_nanos(&self) -> Option<f64> {
-        if self.threads < 2 || cores() < 2 {
+        if self.threads() < 2 || cores() < 2 {
             return None;
         }
-        let batches: Vec<f64> = (0..5).map(|_| self.ping_pong(200)).collect();
-        Some(median(&batches))
+        let (balls, batches) = ([const { AtomicU64::new(0) }; 5], Mutex::new(Vec::new()));
+        self.window(|index| {
+            for ball in balls.iter().filter(|_| index < 2) {
+                let lap = Lap::of(TURNS, || volley(ball, index as u64, TURNS));
+                batches.lock().unwrap_or_else(PoisonError::into_inner).push(lap.nanos as f64);
+            }
+            Lap::default()
+        });
+        let batches = batches.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(median(&batches) / (2 * TURNS) as f64)
     }
 
     /// The distance of the first two cores.
     pub fn placement(&self) -> Option<Placement> {
         self.one_way_nanos().map(Placement::of)
-    }
-
-    fn ping_pong(&self, turns: u64) -> f64 {
-        let ball = AtomicU64::new(0);
-        let window = self.window(|index| match index {
-            0 => Lap::of(turns, || volley(&ball, 0, turns)),
-            1 => Lap::of(turns, || volley(&ball, 1, turns)),
-            _ => Lap::default(),
-        });
-        window.laps[0].nanos as f64 / (2 * turns) as f64
     }
 }
 
@@ -156,6 +172,23 @@ fn volley(ball: &AtomicU64, parity: u64, turns: u64) -> u64 {
         ball.store(mine + 1, Ordering::Release);
     }
     turns
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.pool = None;
+        for thread in self.threads.drain(..) {
+            // A panic was handed on to whoever waited for the window.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn start_pinned(thread: ThreadBuilder) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name("team".into()).spawn(move || {
+        pin_to(thread.index());
+        thread.run();
+    })
 }
 
 /// Lets all threads go at the same moment.
