@@ -37,7 +37,7 @@ impl Call {
             Op::UpTo(most) => bucket.acquire_up_to_at(most, now),
             Op::Drain => bucket.drain_at(now),
             Op::Charge(cost) => {
-                let _kept = bucket.charge_at(cost, now);
+                bucket.charge_at(cost, now);
                 0
             }
             Op::Refund(cost) => {

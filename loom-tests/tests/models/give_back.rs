@@ -94,7 +94,9 @@ fn two_refunds_of_one_charge_give_back_both() {
 fn a_debt_is_owed_whole() {
     let outcomes = explore("give_back_debt_is_owed_whole", || {
         let bucket = bucket(2);
-        let charge = move || drop(bucket.charge_at(3, at(0)));
+        let charge = move || {
+            bucket.charge_at(3, at(0));
+        };
         let (admitted, ()) = race2(ask(bucket, 1), charge);
         (admitted, bucket.peek_at(at(0)).debt())
     });
@@ -105,7 +107,9 @@ fn a_debt_is_owed_whole() {
 fn a_debt_meets_a_refund_and_an_admission() {
     let outcomes = explore("give_back_debt_refund_admission", || {
         let bucket = with_missing(2, 1);
-        let charge = move || drop(bucket.charge_at(2, at(0)));
+        let charge = move || {
+            bucket.charge_at(2, at(0));
+        };
         let (admitted, (), ()) = race3(ask(bucket, 1), charge, refund(bucket, 1));
         (admitted, missing(bucket, 0))
     });

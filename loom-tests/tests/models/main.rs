@@ -20,6 +20,8 @@ mod reading;
 #[cfg(loom)]
 mod replace;
 #[cfg(loom)]
+mod sharded;
+#[cfg(loom)]
 mod undo;
 
 /// So that a run without the cfg cannot be mistaken for a proof.

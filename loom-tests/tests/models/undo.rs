@@ -39,7 +39,9 @@ fn what_is_undone_is_there_for_one() {
 fn a_debt_meanwhile_stays() {
     let outcomes = explore("undo_and_debt", || {
         let (bucket, charge) = charged(4);
-        let debt = move || drop(bucket.charge(12));
+        let debt = move || {
+            bucket.charge(12);
+        };
         race2(move || charge.undo(), debt);
         missing(bucket, 0)
     });
@@ -108,7 +110,7 @@ fn two_undos_and_an_admission_at_the_refill_boundary() {
 fn a_refund_under_way_at_the_charge_counts() {
     let outcomes = explore("undo_refund_under_way_at_charge", || {
         let bucket = bucket(10);
-        drop(charge(bucket, 4));
+        charge(bucket, 4);
         let charge_take_undo = move || {
             let charge = charge(bucket, 4);
             bucket.clock().set(at(4));
