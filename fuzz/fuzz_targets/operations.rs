@@ -125,7 +125,9 @@ impl Walk {
                 }
                 _ => now,
             },
-            Wait::Full(offset) => (now + self.pair.model.to_full(self.now)).saturating_add_signed((*offset).into()),
+            Wait::Full(offset) => {
+                (now + self.pair.model.to_full(self.now)).saturating_add_signed((*offset).into())
+            }
         };
         let counts = due <= u128::from(FIFTY_YEARS);
         if counts {

@@ -35,21 +35,26 @@ fn one(name: &str, arguments: &[String]) -> ExitCode {
 }
 
 fn help() -> ExitCode {
-    println!("cargo xtask COMMAND\n");
-    println!("  test              every test and doctest; needs nothing but Rust");
-    println!(
-        "  ci [STEP...]      every step below but `test`, in this order, or only the steps named; under 25 minutes"
-    );
-    println!(
-        "  full              the long tier, about an hour: models without bound, all mutants, long fuzzing"
-    );
-    println!("\nthe steps, each a command of its own:\n");
+    println!("{BEFORE_STEPS}");
     for step in ci::STEPS {
         println!("  {:<17} {}", step.name, step.about);
     }
-    println!("\n  fuzz SECONDS      time for each target");
-    println!("  loom --unbounded  without a bound on preemptions");
-    println!("  mutants --full    every mutant of the core; mutants FILE... those of some files");
-    println!("  twins NAME...     only these twins");
+    println!("{AFTER_STEPS}");
     ExitCode::SUCCESS
 }
+
+const BEFORE_STEPS: &str = "\
+cargo xtask COMMAND
+
+  test              every test and doctest; needs nothing but Rust
+  ci [STEP...]      the steps below in this order, or only those named; under 25 minutes
+  full              the long tier, for a release: models without bound, every mutant, long fuzzing
+
+the steps, each a command of its own:
+";
+
+const AFTER_STEPS: &str = "
+  fuzz SECONDS      so long for each target
+  loom --unbounded  without a bound on preemptions
+  mutants --full    every mutant of the library; with names of files, those in them
+  twins NAME...     only these twins";

@@ -56,6 +56,12 @@ impl Run {
         self
     }
 
+    /// Sets what changes how fast it goes but not what it does; it is not shown.
+    pub(crate) fn tuned(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
     /// Builds where the program itself chooses.
     pub(crate) fn no_target(mut self) -> Self {
         self.command.env_remove("CARGO_TARGET_DIR");
@@ -87,7 +93,7 @@ impl Run {
     /// What it prints to its standard output, if it succeeds; nothing is shown.
     pub(crate) fn answer(mut self) -> Option<String> {
         let output = self.command.stderr(Stdio::null()).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let text = String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned();
         output.status.success().then_some(text)
     }
 

@@ -35,7 +35,13 @@ pub(crate) fn instructions(_: &[String]) -> Outcome {
         return skipped(reason);
     }
     let output = Run::cargo("run --quiet --release --package tollgate-bench --bin instructions").heard()?;
-    passed_with(output.trim_end().lines().last().unwrap_or_default())
+    passed_with(counted(&output).join(", "))
+}
+
+/// The rows of the plain admission and the plain refusal: name, count, bar.
+fn counted(output: &str) -> Vec<String> {
+    let of_ours = |line: &&str| line.starts_with("admission  ") || line.starts_with("refusal  ");
+    output.lines().filter(of_ours).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[cfg(test)]
@@ -46,5 +52,12 @@ mod tests {
     fn the_figure_is_that_of_the_lines() {
         let output = "Filename  Regions\nTOTAL  900  9  99.00%  80  4  95.00%  600  12  98.00%  0  0  -\n";
         assert_eq!(lines_covered(output), Some("98.00%"));
+    }
+
+    #[test]
+    fn the_plain_decisions_are_told() {
+        let output =
+            "empty loop  4.00\nadmission   25.00  26  PASS\nadmission, binary scale  32.00  32  PASS\n";
+        assert_eq!(counted(output), ["admission 25.00 26 PASS"]);
     }
 }

@@ -27,7 +27,9 @@ type Counts = BTreeMap<String, u64>;
 
 pub(crate) fn loom(arguments: &[String]) -> Outcome {
     let unbounded = arguments.iter().any(|argument| argument == "--unbounded");
-    let run = model("loom").env("LOOM_MAX_PREEMPTIONS", if unbounded { UNBOUNDED } else { PREEMPTIONS });
+    let run = LOOM.test().target_of(LOOM.name);
+    let run = if unbounded { run } else { soon_built(run) };
+    let run = run.env("LOOM_MAX_PREEMPTIONS", if unbounded { UNBOUNDED } else { PREEMPTIONS });
     let counts = counts(&run.words("-- --nocapture").heard()?, "iterations ");
     // Without a bound there are more iterations still, so the floors hold there too.
     let recorded =
@@ -40,17 +42,36 @@ pub(crate) fn loom(arguments: &[String]) -> Outcome {
 }
 
 pub(crate) fn shuttle(_: &[String]) -> Outcome {
-    match tests_passed(&model("shuttle").heard()?) {
+    match tests_passed(&soon_built(SHUTTLE.test()).target_of(SHUTTLE.name).heard()?) {
         0 => Err("no shuttle model ran".to_owned()),
         passed => passed_with(format!("{passed} models")),
     }
 }
 
-/// The tests under a checker.
-fn model(checker: &str) -> Run {
-    Run::cargo("test --release --package tollgate-loom-tests")
-        .env("RUSTFLAGS", format!("--cfg {checker}"))
-        .target_of(checker)
+/// A checker and the tests that are its models.
+pub(crate) struct Checker {
+    /// The name of its cfg, and of its target folder.
+    pub(crate) name: &'static str,
+    tests: &'static str,
+}
+
+pub(crate) const LOOM: Checker = Checker { name: "loom", tests: "models" };
+pub(crate) const SHUTTLE: Checker = Checker { name: "shuttle", tests: "schedules" };
+
+impl Checker {
+    pub(crate) fn test(&self) -> Run {
+        Run::cargo("test --release --package tollgate-loom-tests --test")
+            .arg(self.tests)
+            .env("RUSTFLAGS", format!("--cfg {}", self.name))
+    }
+}
+
+/// The release build takes several times as long to build, for models that run in seconds.
+pub(crate) fn soon_built(run: Run) -> Run {
+    run.tuned("CARGO_PROFILE_RELEASE_LTO", "off")
+        .tuned("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        .tuned("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64")
+        .tuned("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
 }
 
 /// The pairs of a name and a count that follow the prefix. Test threads share the line with the harness, which writes

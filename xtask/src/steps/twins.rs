@@ -18,6 +18,7 @@ use std::time::Duration;
 use crate::process::Run;
 use crate::project;
 use crate::report::{Outcome, passed_with};
+use crate::steps::models::{Checker, LOOM, SHUTTLE, soon_built};
 
 const FOLDER: &str = "loom-tests/twins";
 
@@ -114,27 +115,22 @@ impl Suite {
         }
     }
 
-    /// The suite's tests in that tree. The target folder is that of the suite's own step, where its dependencies are
-    /// built already; the copy's own packages have paths of their own and stay apart.
+    /// The suite's tests in that tree. They are built in a target folder of the twins' own: cargo knows a package by its
+    /// path inside the workspace, and would take a twin's library for the real one.
     fn run(self, tree: &Path) -> Run {
-        let models = |checker: &str| {
-            let run = Run::cargo("test --quiet --release --package tollgate-loom-tests");
-            let run = run.env("RUSTFLAGS", format!("--cfg {checker}")).target_of(checker);
-            // A twin may have fewer interleavings; it is its outcomes that must give it away.
-            run.env("LOOM_FLOORS", "off")
+        // A twin may have fewer interleavings; it is its outcomes that must give it away.
+        let model = |checker: Checker| {
+            let folder = format!("twins/{}", checker.name);
+            soon_built(checker.test()).env("LOOM_FLOORS", "off").target_of(&folder)
         };
-        let library = |tests: &str| {
-            Run::cargo("test --quiet --package tollgate --all-features")
-                .words(tests)
-                .env("CARGO_TARGET_DIR", project::target())
-        };
+        let library = || Run::cargo("test --package tollgate --all-features").target_of("twins/library");
         let run = match self {
-            Self::Loom => models("loom"),
-            Self::Shuttle => models("shuttle"),
-            Self::It => library("--test it"),
-            Self::Lib => library("--lib"),
+            Self::Loom => model(LOOM),
+            Self::Shuttle => model(SHUTTLE),
+            Self::It => library().words("--test it"),
+            Self::Lib => library().words("--lib"),
         };
-        run.folder(tree)
+        run.arg("--quiet").folder(tree)
     }
 }
 
@@ -146,7 +142,7 @@ fn caught_by(patch: &str) -> Option<(Suite, &str)> {
 
 /// Copies what git knows or would add. Every file is written anew, so cargo sees that a patched file was put back.
 fn fresh_copy() -> Result<PathBuf, String> {
-    let tree = project::target().join("twins");
+    let tree = project::target().join("twins/tree");
     let failed = |error: std::io::Error| format!("cannot copy the tree: {error}");
     if tree.exists() {
         fs::remove_dir_all(&tree).map_err(failed)?;
