@@ -1,16 +1,18 @@
 //! What can be asked of the program, as clap reads it.
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, value_parser};
 use tollgate::{Quota, QuotaError};
 
+use crate::compare;
+use crate::output::Destination;
 use crate::trace::{CostRule, Format, Unit};
 
-/// Tries token-bucket limits on real traffic before they are put in front of it
+/// Tries token-bucket limits on real traffic before they are put in front of it, and compares limiters
 #[derive(Debug, Parser)]
 #[command(name = "tollgate", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Program {
@@ -22,6 +24,8 @@ pub(crate) struct Program {
 pub(crate) enum Command {
     /// Replay a trace of arrivals through one or several limits, in the trace's own time
     Replay(ReplayArgs),
+    /// Measure limiters side by side on this machine: speed, latency, and how exactly they keep the bound
+    Compare(CompareArgs),
 }
 
 const REPLAY_NOTES: &str = "\
@@ -90,6 +94,68 @@ pub(crate) struct ReplayArgs {
     pub(crate) plot: Option<PathBuf>,
 }
 
+const COMPARE_NOTES: &str = "\
+Examples:
+  tollgate compare --quick
+      everything, within a minute
+  tollgate compare --scenario boundary --seconds 5 --html report.html
+      how close each limiter comes to its bound, with pictures
+  tollgate compare --scenario admit --limiter tollgate/shard,mutex/std --threads 1,2 --json -
+      two limiters, JSON for a machine
+
+Scenarios:
+  admit     10^9 tokens a second from a stock of 4*10^9: every call is admitted
+  boundary  at least twice the rate is offered: about a third of the calls is admitted
+  deny      a token an hour, none left: every call is refused
+  weighted  as admit, with costs from 1 to 16
+  burst     twice the capacity at once on a full limiter: the first half is admitted
+
+Figures:
+  ns/op        wall time over the decisions of all threads; Mops is its inverse
+  x floor      against a loop of clock reading, load and compare-exchange (deny: load and compare)
+  p50 ... max  each call timed by itself; a reading of the clock and a fence are included
+  near, far    how fast a cache line crosses between two cores, found by a probe before and after each
+               window; on virtual machines it changes while a run goes on
+  admitted     tokens, against B + r*t: by the limiter's own clock, from its first call to its last. At the
+               boundary over one long bout, elsewhere summed over windows that each begin with a fresh limiter
+
+Exit codes: 0 done; 1 a limiter admitted more than B + r*t, or a result could not be written; 2 wrong usage.";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_NOTES)]
+pub(crate) struct CompareArgs {
+    /// Everything within a minute
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// How the limiters are loaded [default: all]
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(compare::SCENARIOS.map(|scenario| scenario.name())))]
+    pub(crate) scenario: Vec<String>,
+
+    /// Which limiters [default: all]
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(compare::limiters()))]
+    pub(crate) limiter: Vec<String>,
+
+    /// Seconds for each limiter in each scenario, over all numbers of threads [default: 3; with --quick what fits]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) seconds: Option<Duration>,
+
+    /// Numbers of threads [default: 1, 2, as many as cores, and four times that]
+    #[arg(long, value_name = "COUNT", num_args = 1.., value_delimiter = ',',
+          value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Vec<u16>,
+
+    /// Write the results as JSON; `-` is standard output, in place of the table
+    #[arg(long, value_name = "DEST")]
+    pub(crate) json: Option<Destination>,
+
+    /// Write a report with pictures, one file that needs no network
+    #[arg(long, value_name = "OUT.HTML", value_parser = picture_file)]
+    pub(crate) html: Option<PathBuf>,
+}
+
 /// A limit and the text it was asked for with, which names it in the results.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
@@ -122,46 +188,12 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// Where a result goes: standard output (`-`) or a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
-    Stdout,
-    File(PathBuf),
-}
-
-impl Destination {
-    /// Writes the whole of `text`.
-    pub(crate) fn write(&self, text: &str) -> io::Result<()> {
-        match self {
-            Self::Stdout => write_stdout(text),
-            Self::File(path) => std::fs::write(path, text),
-        }
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a number from 0.001 to 3600".to_owned();
+    match text.parse() {
+        Ok(seconds @ 0.001..=3600.0) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(wrong()),
     }
-}
-
-impl FromStr for Destination {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(if text == "-" { Self::Stdout } else { Self::File(text.into()) })
-    }
-}
-
-impl fmt::Display for Destination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stdout => f.write_str("standard output"),
-            Self::File(path) => path.display().fmt(f),
-        }
-    }
-}
-
-/// Unlike `print!`, gives a closed pipe back as an error and does not panic.
-fn write_stdout(text: &str) -> io::Result<()> {
-    use io::Write;
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }
 
 fn picture_file(text: &str) -> Result<PathBuf, String> {

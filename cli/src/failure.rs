@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Output(String),
     /// A limiter admitted more than its bound: exit code 1, after the results were printed.
     Bound(u64),
+    /// Limiters admitted more than their bound: exit code 1, after the results were printed. Names and intervals.
+    OverAdmission(Vec<(&'static str, u64)>),
     /// Whoever read our output has seen enough: not an error.
     Closed,
 }
@@ -35,9 +37,16 @@ impl Failure {
                 format!("{count} admissions broke the bound: this is a bug in tollgate, please report it"),
                 1,
             ),
+            Self::OverAdmission(limiters) => (over_admission(&limiters), 1),
             Self::Closed => return ExitCode::SUCCESS,
         };
         eprintln!("error: {message}");
         ExitCode::from(code)
     }
+}
+
+fn over_admission(limiters: &[(&str, u64)]) -> String {
+    let each: Vec<_> =
+        limiters.iter().map(|(name, count)| format!("{name} (in {count} intervals)")).collect();
+    format!("more was admitted than B + r*t: {}", each.join(", "))
 }

@@ -1,7 +1,10 @@
-//! The `tollgate` program: tries limits on real traffic before they are put in front of it.
+//! The `tollgate` program: tries limits on real traffic before they are put in front of it, and compares limiters.
 
 mod args;
+mod compare;
 mod failure;
+mod output;
+mod plot;
 mod replay;
 mod text;
 mod trace;
@@ -15,6 +18,7 @@ use crate::args::{Command, Program};
 fn main() -> ExitCode {
     let outcome = match Program::parse().command {
         Command::Replay(wanted) => replay::run(&wanted),
+        Command::Compare(wanted) => compare::run(&wanted),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

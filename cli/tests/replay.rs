@@ -1,49 +1,27 @@
 //! `tollgate replay` as a user runs it: every format, every error with its line, and the figures of real traces.
 
+mod support;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A run of the program, and what it said.
-struct Run {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Run {
-    fn new(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-    }
-
-    /// The objects of `--json -`, after a run that went well.
-    fn json(&self) -> Vec<Value> {
-        assert_eq!(self.code, Some(0), "{}", self.err);
-        assert_eq!(self.err, "");
-        serde_json::from_str::<Vec<Value>>(&self.out).expect("an array")
-    }
-
-    /// Exit code 2, nothing on standard output, and a message with all of `parts`.
-    fn fails_with(&self, parts: &[&str]) {
-        assert_eq!((self.code, self.out.as_str()), (Some(2), ""), "{}", self.err);
-        for part in parts {
-            assert!(self.err.contains(part), "no {part:?} in {:?}", self.err);
-        }
-    }
-}
+use support::{Run, texts_of_well_formed};
 
 fn tollgate() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.arg("replay").stdin(Stdio::null());
-    command
+    support::tollgate("replay")
 }
 
 fn run(args: &[&str]) -> Run {
-    Run::new(tollgate().args(args).output().expect("the program starts"))
+    Run::of(&mut tollgate(), args)
+}
+
+/// The objects of `--json -`, one a limit.
+fn outcomes_of(run: &Run) -> Vec<Value> {
+    serde_json::from_value(run.json()).expect("an array")
 }
 
 /// A folder with one trace in it.
@@ -70,7 +48,7 @@ impl Trace {
 
     /// Replays through one limit and gives `[requests, admitted, admitted_cost, refused, refused_cost, never]`.
     fn counts(&self, args: &[&str]) -> [u64; 6] {
-        counts(&self.replay(&[args, &["--json", "-"]].concat()).json()[0])
+        counts(&outcomes_of(&self.replay(&[args, &["--json", "-"]].concat()))[0])
     }
 }
 
@@ -157,7 +135,7 @@ fn access_logs_cost_one_or_their_bytes() {
     let trace = Trace::new("access.log", LOG);
     assert_eq!(trace.counts(&["--limit", "1 per 2s burst 2"]), [4, 3, 3, 1, 1, 0]);
     let args = ["--limit", "50/s burst 2400", "--cost", "bytes", "--json", "-"];
-    let outcome = &trace.replay(&args).json()[0];
+    let outcome = &outcomes_of(&trace.replay(&args))[0];
     assert_eq!(counts(outcome), [3, 1, 2326, 1, 100, 1]);
     assert_eq!((&outcome["zero_cost"], &outcome["span_seconds"]), (&1.into(), &2.0.into()));
     assert_eq!(
@@ -177,7 +155,7 @@ fn standard_input() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(b"t\n0\n0\n0\n0\n0.25\n0.5\n").unwrap();
-    assert_eq!(counts(&Run::new(child.wait_with_output().unwrap()).json()[0]), WORKED_COUNTS);
+    assert_eq!(counts(&outcomes_of(&Run::new(child.wait_with_output().unwrap()))[0]), WORKED_COUNTS);
     // Here it is empty.
     run(&["-", "--limit", "2/s"]).fails_with(&["<stdin>:1: the input ends here without a request"]);
 }
@@ -186,7 +164,7 @@ fn standard_input() {
 fn several_limits_side_by_side() {
     let trace = Trace::new("t.csv", "t\n0\n0\n0\n0\n0.25\n0.5\n");
     let limits = ["--limit", "2/s burst 3", "--limit", "1/s burst 1 empty", "--limit", " 10k/min "];
-    let outcomes = trace.replay(&[&limits[..], &["--json", "-"]].concat()).json();
+    let outcomes = outcomes_of(&trace.replay(&[&limits[..], &["--json", "-"]].concat()));
     let admitted: Vec<_> = outcomes.iter().map(|o| (o["limit"].as_str().unwrap(), counts(o)[1])).collect();
     assert_eq!(admitted, [("2/s burst 3", 4), ("1/s burst 1 empty", 0), ("10k/min", 6)]);
 
@@ -210,7 +188,7 @@ fn the_shape_of_the_json() {
     let trace = Trace::new("t.csv", "t,c\n0,3\n0.125,2\n0.125,0\n0.5,4\n0.5,1\n");
     let args = ["--cost", "c", "--limit", "2/s burst 3", "--json", "-"];
     let run = trace.replay(&args);
-    let outcomes = run.json();
+    let outcomes = outcomes_of(&run);
     let want = serde_json::json!([{
         "limit": "2/s burst 3", "requests": 4, "offered_cost": 10, "admitted": 2, "admitted_cost": 4, "refused": 1,
         "refused_cost": 2, "never": 1, "never_cost": 4, "zero_cost": 1, "skipped": 0, "bound_violations": 0,
@@ -219,7 +197,7 @@ fn the_shape_of_the_json() {
     }]);
     assert_eq!(Value::from(outcomes), want);
     assert!(run.out.ends_with("]\n"));
-    let calm = trace.replay(&["--limit", "9/s", "--json", "-"]).json();
+    let calm = outcomes_of(&trace.replay(&["--limit", "9/s", "--json", "-"]));
     assert_eq!(
         (&calm[0]["longest_wait_seconds"], &calm[0]["mean_wait_seconds"]),
         (&Value::Null, &Value::Null)
@@ -338,17 +316,17 @@ fn bad_lines_are_skipped_counted_and_shown() {
     let text = "t,c\n1,1\nx,1\n2,1\n1.5,1\n2\n3,-1\n3,1\n";
     let trace = Trace::new("t.csv", text);
     let args = ["--cost", "c", "--limit", "1/s burst 1", "--skip-bad"];
-    let outcome = &trace.replay(&[&args[..], &["--json", "-"]].concat()).json()[0];
+    let outcome = &outcomes_of(&trace.replay(&[&args[..], &["--json", "-"]].concat()))[0];
     assert_eq!((counts(outcome), &outcome["skipped"]), ([3, 3, 3, 0, 0, 0], &4.into()));
     let table = trace.replay(&args).out;
     assert!(table.contains("bad lines skipped") && table.contains("t.csv:3: t is \"x\""), "{table}");
 
     let json = Trace::new("t.jsonl", "{\"t\": 1}\nnonsense\n{\"u\": 2}\n{\"t\": 3}\n");
-    let outcome = &json.replay(&["--limit", "1/s", "--skip-bad", "--json", "-"]).json()[0];
+    let outcome = &outcomes_of(&json.replay(&["--limit", "1/s", "--skip-bad", "--json", "-"]))[0];
     assert_eq!((counts(outcome)[0], &outcome["skipped"]), (2, &2.into()));
 
     let log = Trace::new("a.log", format!("{LOG}nonsense\n{}\n", LOG.lines().last().unwrap()));
-    let outcome = &log.replay(&["--limit", "1/s", "--skip-bad", "--json", "-"]).json()[0];
+    let outcome = &outcomes_of(&log.replay(&["--limit", "1/s", "--skip-bad", "--json", "-"]))[0];
     assert_eq!((counts(outcome)[0], &outcome["skipped"]), (5, &1.into()));
 }
 
@@ -401,10 +379,10 @@ fn the_builtin_trace_is_the_same_everywhere() {
     for part in ["built-in trace", "refused", "longest wait", "450k/min burst 40k", "--plot replay.svg"] {
         assert!(table.out.contains(part), "{part} in {}", table.out);
     }
-    let outcomes = run(&["--json", "-"]).json();
+    let outcomes = outcomes_of(&run(&["--json", "-"]));
     assert_eq!(outcomes.len(), 1);
     assert_eq!(counts(&outcomes[0]), [6_177, 5_398, 2_158_160, 774, 1_846_434, 5]);
-    let single = run(&["--cost", "1", "--limit", "20/s burst 40", "--json", "-"]).json();
+    let single = outcomes_of(&run(&["--cost", "1", "--limit", "20/s burst 40", "--json", "-"]));
     assert_eq!(counts(&single[0])[0], 6_177);
 }
 
@@ -417,35 +395,13 @@ fn a_picture_is_well_formed() {
     let run = trace.replay(&[&limits[..], &["--cost", "c", "--plot", file.to_str().unwrap()]].concat());
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     let svg = std::fs::read_to_string(file).unwrap();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     let texts = texts_of_well_formed(&svg);
     for part in ["a&lt;b&amp;c.csv, cost c", "2/s burst 3", "1/day", "offered", "admitted", "capacity B = 3"]
     {
         assert!(texts.iter().any(|text| text == part), "{part} in {texts:?}");
     }
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
-}
-
-/// The texts between the tags, after a check that every element is closed in order and every mark is escaped.
-fn texts_of_well_formed(svg: &str) -> Vec<String> {
-    let (mut open, mut texts) = (Vec::new(), Vec::new());
-    for piece in svg.trim().split('<').skip(1) {
-        let (tag, text) = piece.split_once('>').expect("every tag ends");
-        assert!(!text.contains('>') && tag.matches('"').count().is_multiple_of(2), "{piece}");
-        assert!(
-            text.split('&')
-                .skip(1)
-                .all(|rest| ["lt;", "gt;", "amp;"].iter().any(|name| rest.starts_with(name)))
-        );
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
-        match (tag.starts_with('/'), tag.ends_with('/')) {
-            (true, _) => assert_eq!(open.pop(), Some(name)),
-            (false, false) => open.push(name),
-            (false, true) => {}
-        }
-        texts.push(text.trim().to_owned());
-    }
-    assert!(open.is_empty() && svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-    texts
 }
 
 #[test]
@@ -484,7 +440,7 @@ fn the_conversation_trace() {
     let limit = "300000/min burst 450000";
     let file = file.to_str().unwrap();
     let args = [file, "--cost", "ContextTokens+GeneratedTokens", "--limit", limit, "--json", "-"];
-    let outcomes = run(&args).json();
+    let outcomes = outcomes_of(&run(&args));
     assert_eq!((outcomes.len(), outcomes[0]["limit"].as_str()), (1, Some(limit)));
     assert_eq!(counts(&outcomes[0]), [19_366, 16_106, 17_728_305, 3_260, 8_722_230, 0]);
     assert_eq!(outcomes[0]["span_seconds"], 3501.721937);
@@ -494,5 +450,5 @@ fn the_conversation_trace() {
 fn the_code_trace() {
     let Some(file) = real_trace("azure_llm_2023_code.csv") else { return };
     let args = [file.to_str().unwrap(), "--cost", "1", "--limit", "300/min burst 30", "--json", "-"];
-    assert_eq!(counts(&run(&args).json()[0]), [8_819, 5_885, 5_885, 2_934, 2_934, 0]);
+    assert_eq!(counts(&outcomes_of(&run(&args))[0]), [8_819, 5_885, 5_885, 2_934, 2_934, 0]);
 }

@@ -8,8 +8,9 @@ mod progress;
 mod series;
 mod table;
 
-use crate::args::{Destination, Limit, ReplayArgs};
+use crate::args::{Limit, ReplayArgs};
 use crate::failure::Failure;
+use crate::output::{Destination, tell};
 use crate::trace::{CostRule, Trace, Wanted};
 
 use self::lane::Lane;
@@ -30,7 +31,11 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let replayed = replay(args)?;
     // A picture that cannot be written must not cost the reader the figures, nor a closed pipe the verdict.
     let drawn = draw(args, &replayed);
-    let told = tell(args, &replayed);
+    let told = tell(
+        args.json.as_ref(),
+        || json::render(&replayed),
+        || table::render(&replayed, args.file.is_none()),
+    );
     match replayed.lanes.iter().map(Lane::violations).sum() {
         0 => drawn.and(told),
         broken => Err(Failure::Bound(broken)),
@@ -39,19 +44,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
 
 fn draw(args: &ReplayArgs, replayed: &Replayed) -> Result<(), Failure> {
     match &args.plot {
-        Some(picture) => write(&Destination::File(picture.clone()), &plot::draw(replayed)),
+        Some(picture) => Destination::File(picture.clone()).write(&plot::draw(replayed)),
         None => Ok(()),
-    }
-}
-
-fn tell(args: &ReplayArgs, replayed: &Replayed) -> Result<(), Failure> {
-    let json = match &args.json {
-        Some(destination) => write(destination, &json::render(replayed)?),
-        None => Ok(()),
-    };
-    match args.json {
-        Some(Destination::Stdout) => json,
-        _ => json.and(write(&Destination::Stdout, &table::render(replayed, args.file.is_none()))),
     }
 }
 
@@ -92,8 +86,4 @@ fn limits(args: &ReplayArgs) -> Result<Vec<Limit>, Failure> {
     }
     let limit = BUILTIN_LIMIT.parse().map_err(|error| Failure::Input(format!("{BUILTIN_LIMIT}: {error}")))?;
     Ok(vec![limit])
-}
-
-fn write(destination: &Destination, text: &str) -> Result<(), Failure> {
-    destination.write(text).map_err(|error| Failure::writing(destination, &error))
 }

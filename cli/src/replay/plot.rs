@@ -1,16 +1,12 @@
 //! `--plot`: one column a limit, with cost per second, the level of the bucket, and admitted cost under its bound.
 
-mod axis;
-mod panel;
-mod svg;
-
 use super::Replayed;
 use super::lane::Lane;
 use super::series::{Bins, Course, Flow};
+use crate::plot::axis::{self, Axis};
+use crate::plot::panel::{Frame, Key};
+use crate::plot::svg::{Stroke, Style, Svg, colour};
 use crate::text::{grouped, share, span};
-
-use self::panel::{Frame, Key};
-use self::svg::{Stroke, Style, Svg, colour};
 
 const MARGIN_LEFT: f64 = 70.0;
 const MARGIN_RIGHT: f64 = 30.0;
@@ -28,7 +24,7 @@ pub(super) fn draw(replayed: &Replayed) -> String {
     let width = if courses.len() == 1 { 940.0 } else { 620.0 };
     let scales = Scales::of(&courses, replayed.trace.span().as_secs_f64());
     let title = format!("{}, cost {}", file_name(replayed.trace.name()), replayed.cost);
-    let mut svg = Svg::new();
+    let mut svg = Svg::new("c");
     svg.text(MARGIN_LEFT, 30.0, &title, Style::TITLE);
     svg.text(MARGIN_LEFT, 50.0, &subtitle(replayed), Style::NOTE);
     for (index, (lane, course)) in courses.iter().enumerate() {
@@ -97,8 +93,8 @@ fn draw_column(svg: &mut Svg, lane: &Lane, course: &Course, scales: &Scales, (le
         top: PANELS_TOP + row * PANEL_STEP,
         width,
         height: PANEL_HEIGHT,
-        x_max: scales.seconds,
-        y_max,
+        x: Axis::time(scales.seconds, "the first arrival"),
+        y: Axis::linear(y_max, 4.0),
     };
     draw_flow(svg, &frame(0.0, scales.flow), lane, course.flow());
     draw_level(svg, &frame(1.0, lane.quota().capacity() as f64 * 1.06), lane, course);
@@ -112,11 +108,11 @@ fn draw_flow(svg: &mut Svg, frame: &Frame, lane: &Lane, flow: &Bins<Flow>) {
     svg.clipped(frame.edges(), |svg| {
         svg.area(&steps(frame, flow, |bin| bin.offered), colour::OFFERED, 1.0);
         svg.area(&steps(frame, flow, |bin| bin.admitted), colour::ADMITTED, 1.0);
-        svg.line(frame.point(0.0, rate), frame.point(frame.x_max, rate), RATE);
-        svg.line(frame.point(0.0, bound), frame.point(frame.x_max, bound), BOUND);
+        svg.line(frame.point(0.0, rate), frame.point(frame.x.scale.max(), rate), RATE);
+        svg.line(frame.point(0.0, bound), frame.point(frame.x.scale.max(), bound), BOUND);
     });
     let mean = if bin == 1.0 { String::new() } else { format!(", mean of {bin} s") };
-    let above = |value: f64| if value > frame.y_max { " (above)" } else { "" };
+    let above = |value: f64| if value > frame.y.scale.max() { " (above)" } else { "" };
     let legend = [
         Key::area(colour::OFFERED, "offered"),
         Key::area(colour::ADMITTED, "admitted"),
@@ -143,7 +139,7 @@ fn draw_level(svg: &mut Svg, frame: &Frame, lane: &Lane, course: &Course) {
         svg.area(&band, colour::LEVEL, 0.35);
         svg.path(&low, Stroke::solid(colour::LEVEL, 1.2));
     });
-    svg.line(frame.point(0.0, capacity), frame.point(frame.x_max, capacity), full);
+    svg.line(frame.point(0.0, capacity), frame.point(frame.x.scale.max(), capacity), full);
     let legend = [
         Key::line(Stroke::solid(colour::LEVEL, 2.0), "tokens in the bucket: lowest (line) to highest (band)"),
         Key::line(full, format!("capacity B = {}", axis::label(capacity))),
@@ -159,8 +155,8 @@ fn draw_sums(svg: &mut Svg, frame: &Frame, lane: &Lane, flow: &Bins<Flow>) {
         (Stroke::solid(colour::OFFERED_LINE, 1.6), Stroke::solid(colour::ADMITTED, 2.0));
     svg.clipped(frame.edges(), |svg| {
         svg.path(&sums(frame, flow, |bin| bin.offered), offered);
-        let end = capacity + rate(lane) * frame.x_max;
-        svg.line(frame.point(0.0, capacity), frame.point(frame.x_max, end), BOUND);
+        let end = capacity + rate(lane) * frame.x.scale.max();
+        svg.line(frame.point(0.0, capacity), frame.point(frame.x.scale.max(), end), BOUND);
         svg.path(&sums(frame, flow, |bin| bin.admitted), admitted);
     });
     let legend = [
@@ -191,7 +187,7 @@ fn sums(frame: &Frame, flow: &Bins<Flow>, cost: impl Fn(&Flow) -> u128) -> Vec<(
     let mut points = vec![frame.point(0.0, 0.0)];
     for (i, bin) in flow.bins().iter().enumerate() {
         sum += cost(bin);
-        let end = ((i + 1) as f64 * width).min(frame.x_max);
+        let end = ((i + 1) as f64 * width).min(frame.x.scale.max());
         points.push(frame.point(end, sum as f64));
     }
     points

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Colours that stay apart for colour-blind eyes (Okabe and Ito) and in grey print.
-pub(super) mod colour {
+pub(crate) mod colour {
     pub(crate) const TEXT: &str = "#222222";
     pub(crate) const FAINT_TEXT: &str = "#666666";
     pub(crate) const GRID: &str = "#e4e4e4";
@@ -13,58 +13,61 @@ pub(super) mod colour {
     pub(crate) const ADMITTED: &str = "#0072b2";
     pub(crate) const LEVEL: &str = "#009e73";
     pub(crate) const BOUND: &str = "#d55e00";
+    pub(crate) const LIMIT: &str = "#b00020";
 }
 
 /// How a line is drawn.
 #[derive(Clone, Copy)]
-pub(super) struct Stroke {
-    pub(super) colour: &'static str,
-    pub(super) width: f64,
-    pub(super) dashes: &'static str,
+pub(crate) struct Stroke {
+    pub(crate) colour: &'static str,
+    pub(crate) width: f64,
+    pub(crate) dashes: &'static str,
 }
 
 impl Stroke {
-    pub(super) const fn solid(colour: &'static str, width: f64) -> Self {
+    pub(crate) const fn solid(colour: &'static str, width: f64) -> Self {
         Self { colour, width, dashes: "none" }
     }
 
-    pub(super) const fn dashed(colour: &'static str, width: f64) -> Self {
+    pub(crate) const fn dashed(colour: &'static str, width: f64) -> Self {
         Self { colour, width, dashes: "6 4" }
     }
 }
 
 /// How a text is set.
 #[derive(Clone, Copy)]
-pub(super) struct Style {
-    pub(super) size: u32,
-    pub(super) weight: u32,
-    pub(super) colour: &'static str,
-    pub(super) anchor: &'static str,
+pub(crate) struct Style {
+    pub(crate) size: u32,
+    pub(crate) weight: u32,
+    pub(crate) colour: &'static str,
+    pub(crate) anchor: &'static str,
 }
 
 impl Style {
-    pub(super) const TITLE: Self = Self { size: 17, weight: 600, colour: colour::TEXT, anchor: "start" };
-    pub(super) const PANEL: Self = Self { size: 13, weight: 600, colour: colour::TEXT, anchor: "start" };
-    pub(super) const NOTE: Self = Self { size: 12, weight: 400, colour: colour::FAINT_TEXT, anchor: "start" };
-    pub(super) const LEGEND: Self = Self { size: 12, weight: 400, colour: colour::TEXT, anchor: "start" };
-    pub(super) const TICK_X: Self =
+    pub(crate) const TITLE: Self = Self { size: 17, weight: 600, colour: colour::TEXT, anchor: "start" };
+    pub(crate) const PANEL: Self = Self { size: 13, weight: 600, colour: colour::TEXT, anchor: "start" };
+    pub(crate) const NOTE: Self = Self { size: 12, weight: 400, colour: colour::FAINT_TEXT, anchor: "start" };
+    pub(crate) const LEGEND: Self = Self { size: 12, weight: 400, colour: colour::TEXT, anchor: "start" };
+    pub(crate) const TICK_X: Self =
         Self { size: 11, weight: 400, colour: colour::FAINT_TEXT, anchor: "middle" };
-    pub(super) const TICK_Y: Self = Self { size: 11, weight: 400, colour: colour::FAINT_TEXT, anchor: "end" };
+    pub(crate) const TICK_Y: Self = Self { size: 11, weight: 400, colour: colour::FAINT_TEXT, anchor: "end" };
 }
 
 /// A picture that is being drawn.
-pub(super) struct Svg {
+pub(crate) struct Svg {
     body: String,
+    /// What its identifiers begin with: all pictures of one document share them.
+    prefix: String,
     clips: u32,
 }
 
 impl Svg {
-    pub(super) fn new() -> Self {
-        Self { body: String::new(), clips: 0 }
+    pub(crate) fn new(prefix: impl Into<String>) -> Self {
+        Self { body: String::new(), prefix: prefix.into(), clips: 0 }
     }
 
     /// The whole file.
-    pub(super) fn finish(self, width: f64, height: f64, title: &str) -> String {
+    pub(crate) fn finish(self, width: f64, height: f64, title: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 \
              {width:.0} {height:.0}\" role=\"img\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n\
@@ -74,13 +77,13 @@ impl Svg {
         )
     }
 
-    pub(super) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
+    pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
         self.add(format_args!(
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\"/>"
         ));
     }
 
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke) {
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke) {
         let Stroke { colour, width, dashes } = stroke;
         self.add(format_args!(
             "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" stroke-width=\"{width}\" \
@@ -90,21 +93,27 @@ impl Svg {
     }
 
     /// A line through points.
-    pub(super) fn path(&mut self, points: &[(f64, f64)], stroke: Stroke) {
-        let Stroke { colour, width, .. } = stroke;
+    pub(crate) fn path(&mut self, points: &[(f64, f64)], stroke: Stroke) {
+        let Stroke { colour, width, dashes } = stroke;
         let d = route(points);
         self.add(format_args!(
-            "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"/>"
+            "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-dasharray=\"{dashes}\" \
+             stroke-linejoin=\"round\"/>"
         ));
     }
 
+    /// A filled circle.
+    pub(crate) fn dot(&mut self, (x, y): (f64, f64), radius: f64, fill: &str) {
+        self.add(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{fill}\"/>"));
+    }
+
     /// The area that points enclose.
-    pub(super) fn area(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
+    pub(crate) fn area(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
         let d = route(points);
         self.add(format_args!("<path d=\"{d}Z\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>"));
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, text: &str, style: Style) {
+    pub(crate) fn text(&mut self, x: f64, y: f64, text: &str, style: Style) {
         let Style { size, weight, colour, anchor } = style;
         let text = escaped(text);
         self.add(format_args!(
@@ -114,12 +123,12 @@ impl Svg {
     }
 
     /// Everything that `draw` draws is cut off at the edges of a rectangle.
-    pub(super) fn clipped(&mut self, [x, y, width, height]: [f64; 4], draw: impl FnOnce(&mut Self)) {
+    pub(crate) fn clipped(&mut self, [x, y, width, height]: [f64; 4], draw: impl FnOnce(&mut Self)) {
         self.clips += 1;
-        let id = self.clips;
+        let id = format!("{}{}", self.prefix, self.clips);
         self.add(format_args!(
-            "<clipPath id=\"c{id}\"><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\
-             </clipPath>\n<g clip-path=\"url(#c{id})\">"
+            "<clipPath id=\"{id}\"><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\
+             </clipPath>\n<g clip-path=\"url(#{id})\">"
         ));
         draw(self);
         self.add(format_args!("</g>"));
@@ -140,7 +149,7 @@ fn route(points: &[(f64, f64)]) -> String {
 }
 
 /// Text for an element: marks escaped, and characters that XML does not allow replaced.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,0 +1,151 @@
+//! One limiter in one scenario on so many threads, and everything measured of it.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use hdrhistogram::Histogram;
+use tollgate_bench::Scenario;
+use tollgate_bench::bout::{Bout, Sheet, Way};
+use tollgate_bench::team::{Placement, Team, Window};
+use tollgate_bench::thread::cores;
+use tollgate_bench::timed::nanos_a_tick;
+
+use super::accuracy::Accuracy;
+use super::field::Entry;
+use super::judge::Tally;
+use super::pace::{Load, Pace, timed_way, way};
+
+/// Nanoseconds, from one to a minute, with three digits.
+pub(crate) type Latencies = Histogram<u64>;
+
+const LONGEST_NANOS: u64 = 60_000_000_000;
+
+/// Under which circumstances a window was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tag {
+    /// How far apart the first two cores were; nothing for one thread.
+    pub(crate) placement: Option<Placement>,
+    /// No thread was preempted, the cores stayed where they were, and the limiter was loaded as it should.
+    pub(crate) clean: bool,
+}
+
+/// One window of calls back to back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) tag: Tag,
+    pub(crate) pass: u32,
+    pub(crate) round: u32,
+    /// Wall time over the decisions of all threads.
+    pub(crate) nanos: f64,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) entry: &'static Entry,
+    pub(crate) scenario: Scenario,
+    pub(crate) threads: usize,
+    /// Whether its figures are wanted, or only the ratios of others to them.
+    pub(crate) listed: bool,
+    pace: Option<Pace>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) latencies: BTreeMap<Tag, Latencies>,
+    /// Over all windows.
+    pub(crate) tally: Tally,
+    /// At the boundary: one long bout.
+    pub(crate) accuracy: Option<Accuracy>,
+}
+
+/// A window that was taken: what it gave, and whether it counts.
+struct Taken {
+    bout: Bout,
+    clean: bool,
+}
+
+impl Cell {
+    pub(crate) fn new(entry: &'static Entry, scenario: Scenario, threads: usize, listed: bool) -> Self {
+        Self {
+            entry,
+            scenario,
+            threads,
+            listed,
+            pace: None,
+            samples: Vec::new(),
+            latencies: BTreeMap::new(),
+            tally: Tally::default(),
+            accuracy: None,
+        }
+    }
+
+    /// How it is loaded; measured when first asked for.
+    pub(crate) fn pace(&mut self, team: &Team) -> &mut Pace {
+        let Self { entry, scenario, pace, .. } = self;
+        pace.get_or_insert_with(|| Pace::find(entry, team, *scenario))
+    }
+
+    /// One window of calls back to back and one of timed calls. `before` is where the cores were, and it is told where
+    /// they are now.
+    pub(crate) fn turn(
+        &mut self,
+        team: &Team,
+        sheets: &mut [Sheet],
+        (pass, round): (u32, u32),
+        before: Option<Placement>,
+    ) -> Option<Placement> {
+        let pace = self.pace(team);
+        let (single, timed) = (pace.single(), pace.timed());
+        let plain = self.window(team, single, way(self.scenario, single.calls));
+        let each = self.window(team, timed, timed_way(self.scenario, sheets, timed.calls));
+        let after = team.placement();
+        let tag = |taken: &Taken| Tag { placement: before, clean: taken.clean && before == after };
+        let nanos = plain.bout.window.nanos as f64 / (single.calls * self.threads as u64) as f64;
+        self.samples.push(Sample { tag: tag(&plain), pass, round, nanos });
+        record(self.latencies.entry(tag(&each)).or_insert_with(latencies), sheets);
+        after
+    }
+
+    fn window(&mut self, team: &Team, load: Load, way: Way<'_>) -> Taken {
+        let bout = (self.entry.bout)(team, load.quota, way);
+        let (account, slack) = (bout.account(), (self.entry.slack)(load.quota));
+        self.tally.add(load.quota, slack, account);
+        let mut this = Tally::default();
+        this.add(load.quota, slack, account);
+        let clean = self.is_undisturbed(&bout.window) && self.is_loaded(&this);
+        Taken { bout, clean }
+    }
+
+    /// Whether all threads ran together and none was preempted. Where they outnumber the cores they must take turns.
+    fn is_undisturbed(&self, window: &Window) -> bool {
+        self.threads > cores() || (!window.preempted && window.skew_nanos < window.nanos / 20)
+    }
+
+    /// Whether the window shows what the scenario is about. If too little was offered it asks for less from now on.
+    fn is_loaded(&mut self, window: &Tally) -> bool {
+        match self.scenario {
+            Scenario::Admit | Scenario::Weighted => window.admitted == window.offered,
+            Scenario::Boundary if window.load().is_some_and(|load| load < 2.0) => {
+                self.pace.iter_mut().for_each(Pace::slow_down);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Violations in all windows and in the long bout.
+    pub(crate) fn violations(&self) -> u64 {
+        self.tally.violations + self.accuracy.as_ref().map_or(0, |accuracy| accuracy.tally.violations)
+    }
+}
+
+fn latencies() -> Latencies {
+    Latencies::new_with_bounds(1, LONGEST_NANOS, 3).expect("bounds and digits that a histogram takes")
+}
+
+fn record(latencies: &mut Latencies, sheets: &mut [Sheet]) {
+    let nanos = nanos_a_tick();
+    for sheet in sheets {
+        for &ticks in sheet.get_mut().unwrap_or_else(PoisonError::into_inner).iter() {
+            latencies.saturating_record((ticks as f64 * nanos) as u64);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Where results go.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::failure::Failure;
+
+/// Tells the results: as JSON where that is asked for, and as text on standard output unless JSON goes there.
+pub(crate) fn tell(
+    json: Option<&Destination>,
+    as_json: impl FnOnce() -> Result<String, Failure>,
+    as_text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let written = match json {
+        Some(destination) => destination.write(&as_json()?),
+        None => Ok(()),
+    };
+    match json {
+        Some(Destination::Stdout) => written,
+        _ => written.and(Destination::Stdout.write(&as_text())),
+    }
+}
+
+/// Where a result goes: standard output (`-`) or a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Stdout,
+    File(PathBuf),
+}
+
+impl Destination {
+    /// Writes the whole of `text`.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        let written = match self {
+            Self::Stdout => write_stdout(text),
+            Self::File(path) => std::fs::write(path, text),
+        };
+        written.map_err(|error| Failure::writing(self, &error))
+    }
+}
+
+impl FromStr for Destination {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if text == "-" { Self::Stdout } else { Self::File(text.into()) })
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("standard output"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Unlike `print!`, gives a closed pipe back as an error and does not panic.
+fn write_stdout(text: &str) -> io::Result<()> {
+    use io::Write;
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
