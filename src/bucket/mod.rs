@@ -178,7 +178,7 @@ impl<C: Clock> Bucket<C> {
     /// Takes `cost` tokens whether they are there or not, for work that has been done already.
     ///
     /// What is not there becomes debt, which later refill pays off before anything is admitted. A pause does not stop
-    /// it, a cost above the capacity is charged in full (debts saturate near 2^64 units), and a cost of 0 does nothing.
+    /// it, a cost above the capacity is charged in full (debts saturate near 2^64 units), and a cost of 0 takes nothing.
     pub fn charge(&self, cost: u64) -> Charge<'_, C> {
         self.charge_at(cost, self.clock.now())
     }

@@ -11,6 +11,7 @@ mod support;
 mod bucket;
 mod clock;
 mod decision;
+mod glance;
 mod limiter;
 mod nanos;
 mod quota;

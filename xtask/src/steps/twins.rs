@@ -47,6 +47,9 @@ enum Suite {
 
 pub(crate) fn catch(only: &[String]) -> Outcome {
     let mut twins = twins()?;
+    if let Some(name) = only.iter().find(|name| twins.iter().all(|twin| twin.name != **name)) {
+        return Err(format!("no twin `{name}` in {FOLDER}"));
+    }
     twins.retain(|twin| only.is_empty() || only.contains(&twin.name));
     if twins.is_empty() {
         return Err(format!("no twins in {FOLDER}"));
