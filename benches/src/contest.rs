@@ -173,18 +173,19 @@ mod tests {
     use super::*;
     use tollgate::Bucket;
 
-    fn windows(scenario: Scenario, threads: usize) -> usize {
+    /// Whether one window counts. On a busy machine most are void, so it may take many.
+    fn counts(scenario: Scenario, threads: usize) -> bool {
         let team = Team::new(threads);
         let contest = Contest::<Bucket>::new(&team, scenario).unwrap();
-        (0..50).filter(|_| contest.window().is_ok()).count()
+        (0..5_000).any(|_| contest.window().is_ok())
     }
 
     #[test]
     fn a_team_contends_within_the_bound() {
         for scenario in [Scenario::Admit, Scenario::Deny, Scenario::Weighted, Scenario::Boundary] {
-            assert!(windows(scenario, 1) > 0, "{scenario:?}: no window of one thread counted");
+            assert!(counts(scenario, 1), "{scenario:?}: no window of one thread counted");
         }
-        assert!(windows(Scenario::Deny, 2 * cores()) > 0);
+        assert!(counts(Scenario::Deny, 2 * cores()));
     }
 
     #[test]
