@@ -118,6 +118,7 @@ Figures:
                window; on virtual machines it changes while a run goes on
   admitted     tokens, against B + r*t: by the limiter's own clock, from its first call to its last. At the
                boundary over one long bout, elsewhere summed over windows that each begin with a fresh limiter
+  promised     the least to be admitted at the boundary: B + r*t less twice the tokens that shards may hold
 
 Exit codes: 0 done; 1 a limiter admitted more than B + r*t, or a result could not be written; 2 wrong usage.";
 

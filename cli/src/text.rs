@@ -38,6 +38,11 @@ pub(crate) fn span(length: Duration) -> String {
     }
 }
 
+/// `1 thread`, `8 threads`.
+pub(crate) fn threads(count: usize) -> String {
+    format!("{count} thread{}", if count == 1 { "" } else { "s" })
+}
+
 /// A value from the input in an error message: quoted, and cut where it is long.
 pub(crate) fn quoted(value: &str) -> String {
     match longer_than(value, 60) {

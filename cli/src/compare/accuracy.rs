@@ -22,7 +22,7 @@ pub(crate) struct Accuracy {
 const LEAST_LOAD: f64 = 2.0;
 
 /// Outages that the capacity covers at least: what the scheduler of a busy machine lets a thread wait.
-const COVER: Duration = Duration::from_millis(50);
+const COVER: Duration = Duration::from_millis(100);
 
 /// Times that the rate is put right.
 const TRIES: usize = 5;
@@ -45,8 +45,7 @@ impl Accuracy {
 
     fn of(entry: &Entry, team: &Team, quota: Quota, time: Duration) -> Self {
         let bout = (entry.bout)(team, quota, Way::For(time));
-        let mut tally = Tally::default();
-        tally.add(quota, (entry.slack)(quota), bout.account());
+        let tally = Tally::of(quota, (entry.slack)(quota), bout.account());
         Self { tally, held_back: (entry.held_back)(quota) }
     }
 
@@ -57,7 +56,5 @@ impl Accuracy {
 }
 
 fn load(quota: Quota, bout: &Bout) -> f64 {
-    let mut tally = Tally::default();
-    tally.add(quota, u64::MAX, bout.account());
-    tally.load().unwrap_or(f64::INFINITY)
+    Tally::of(quota, u64::MAX, bout.account()).load().unwrap_or(f64::INFINITY)
 }

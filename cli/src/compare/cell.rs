@@ -50,8 +50,8 @@ pub(crate) struct Cell {
     pace: Option<Pace>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) latencies: BTreeMap<Tag, Latencies>,
-    /// Over all windows.
-    pub(crate) tally: Tally,
+    /// Over the windows that were disturbed, and over those that were not.
+    tallies: [Tally; 2],
     /// At the boundary: one long bout.
     pub(crate) accuracy: Option<Accuracy>,
 }
@@ -72,7 +72,7 @@ impl Cell {
             pace: None,
             samples: Vec::new(),
             latencies: BTreeMap::new(),
-            tally: Tally::default(),
+            tallies: Default::default(),
             accuracy: None,
         }
     }
@@ -106,11 +106,9 @@ impl Cell {
 
     fn window(&mut self, team: &Team, load: Load, way: Way<'_>) -> Taken {
         let bout = (self.entry.bout)(team, load.quota, way);
-        let (account, slack) = (bout.account(), (self.entry.slack)(load.quota));
-        self.tally.add(load.quota, slack, account);
-        let mut this = Tally::default();
-        this.add(load.quota, slack, account);
-        let clean = self.is_undisturbed(&bout.window) && self.is_loaded(&this);
+        let tally = Tally::of(load.quota, (self.entry.slack)(load.quota), bout.account());
+        let clean = self.is_undisturbed(&bout.window) && self.is_loaded(&tally);
+        self.tallies[usize::from(clean)] += tally;
         Taken { bout, clean }
     }
 
@@ -131,9 +129,17 @@ impl Cell {
         }
     }
 
+    /// What was admitted against the bound: in the long bout at the boundary, else over the undisturbed windows.
+    pub(crate) fn tally(&self) -> &Tally {
+        let [disturbed, clean] = &self.tallies;
+        let windows = if clean.offered > 0 { clean } else { disturbed };
+        self.accuracy.as_ref().map_or(windows, |accuracy| &accuracy.tally)
+    }
+
     /// Violations in all windows and in the long bout.
     pub(crate) fn violations(&self) -> u64 {
-        self.tally.violations + self.accuracy.as_ref().map_or(0, |accuracy| accuracy.tally.violations)
+        let bout = self.accuracy.as_ref().map(|accuracy| &accuracy.tally);
+        self.tallies.iter().chain(bout).map(|tally| tally.violations).sum()
     }
 }
 

@@ -15,6 +15,7 @@ use super::cell::Cell;
 use super::field::{ADMISSION_FLOOR, Entry, FIELD, REFERENCE, REFUSAL_FLOOR};
 use super::pace::sheets;
 use super::progress::Progress;
+use crate::text;
 
 /// What is to be compared.
 #[derive(Clone, Debug)]
@@ -54,13 +55,13 @@ impl Plan {
             self.threads.iter().map(|&threads| self.cells(scenario, threads)).collect();
         for pass in 0..PASSES {
             for (cells, &threads) in blocks.iter_mut().zip(&self.threads) {
-                progress.show(|| format!("{}, {threads} threads", scenario.name()));
+                progress.show(|| format!("{}, {}", scenario.name(), text::threads(threads)));
                 measure_block(cells, threads, pass, budget.take(units(threads)), progress);
             }
         }
         if scenario == Scenario::Boundary {
             for (cells, &threads) in blocks.iter_mut().zip(&self.threads) {
-                progress.show(|| format!("accuracy, {threads} threads"));
+                progress.show(|| format!("accuracy, {}", text::threads(threads)));
                 measure_accuracy(cells, threads, budget.take(ACCURACY_UNITS), progress);
             }
         }
@@ -124,4 +125,4 @@ fn measure_accuracy(cells: &mut [Cell], threads: usize, time: Duration, progress
 }
 
 /// Shorter than this a bout does not get beyond the stock that it begins with.
-const LEAST_BOUT: Duration = Duration::from_millis(50);
+const LEAST_BOUT: Duration = Duration::from_millis(100);

@@ -19,14 +19,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds one interval. `slack` is what the limiter may admit on top by its own design.
-    pub(crate) fn add(&mut self, quota: Quota, slack: u64, account: Account) {
-        let bound = bound(quota, account.elapsed_nanos);
-        self.offered = self.offered.saturating_add(account.offered);
-        self.admitted = self.admitted.saturating_add(account.admitted);
-        self.bound = self.bound.saturating_add(bound);
-        self.issued = self.issued.saturating_add(bound - quota.capacity());
-        self.violations += u64::from(account.admitted > bound.saturating_add(slack));
+    /// One interval. `slack` is what the limiter may admit on top by its own design.
+    pub(crate) fn of(quota: Quota, slack: u64, account: Account) -> Self {
+        let Account { offered, admitted, elapsed_nanos } = account;
+        let bound = bound(quota, elapsed_nanos);
+        let violations = u64::from(admitted > bound.saturating_add(slack));
+        Self { offered, admitted, bound, issued: bound - quota.capacity(), violations }
     }
 
     /// How many tokens the bound would still have allowed.
@@ -40,6 +38,17 @@ impl Tally {
     }
 }
 
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        let Self { offered, admitted, bound, issued, violations } = more;
+        self.offered = self.offered.saturating_add(offered);
+        self.admitted = self.admitted.saturating_add(admitted);
+        self.bound = self.bound.saturating_add(bound);
+        self.issued = self.issued.saturating_add(issued);
+        self.violations += violations;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,9 +57,7 @@ mod tests {
     /// Two a second, three at once, over four seconds: eleven.
     fn judged(admitted: u64, slack: u64) -> Tally {
         let quota = Quota::with_burst(2, Duration::from_secs(1), 3).unwrap();
-        let mut tally = Tally::default();
-        tally.add(quota, slack, Account { offered: 100, admitted, elapsed_nanos: 4_000_000_000 });
-        tally
+        Tally::of(quota, slack, Account { offered: 100, admitted, elapsed_nanos: 4_000_000_000 })
     }
 
     #[test]
@@ -67,7 +74,7 @@ mod tests {
     fn intervals_do_not_make_up_for_one_another() {
         let mut tally = judged(0, 0);
         let quota = Quota::with_burst(2, Duration::from_secs(1), 3).unwrap();
-        tally.add(quota, 0, Account { offered: 4, admitted: 4, elapsed_nanos: 0 });
+        tally += Tally::of(quota, 0, Account { offered: 4, admitted: 4, elapsed_nanos: 0 });
         assert_eq!((tally.admitted, tally.bound, tally.violations), (4, 14, 1));
     }
 

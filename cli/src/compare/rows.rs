@@ -60,9 +60,9 @@ impl Row<'_> {
         1e3 / self.nanos
     }
 
-    /// What was admitted against the bound: in the long bout at the boundary, else over all windows.
+    /// What was admitted against the bound; near and far share it.
     pub(crate) fn tally(&self) -> &Tally {
-        self.cell.accuracy.as_ref().map_or(&self.cell.tally, |accuracy| &accuracy.tally)
+        self.cell.tally()
     }
 
     pub(crate) fn limiter(&self) -> &'static str {
@@ -125,7 +125,7 @@ fn calmest(samples: &[Sample]) -> f64 {
     if least.is_finite() { least } else { median(&passes.concat()) }
 }
 
-/// The median over rounds of these to that cell in the same round, under the same circumstances; where no round has
+/// The median over rounds of these to that cell in the same round, under the same circumstances; where too few rounds have
 /// both, of the figures.
 fn ratio(samples: &[Sample], other: &Cell) -> Option<f64> {
     let of_round = |sample: &Sample| {
@@ -137,9 +137,16 @@ fn ratio(samples: &[Sample], other: &Cell) -> Option<f64> {
     if ratios.len() >= LEAST_WINDOWS.min(samples.len()) {
         return Some(median(&ratios));
     }
-    let placement = samples.first()?.tag.placement;
-    let (_, others) = told(other).into_iter().find(|(tag, _)| tag.placement == placement)?;
-    Some(calmest(samples) / calmest(&others))
+    Some(calmest(samples) / calmest(&most_alike(samples.first()?.tag, &other.samples)))
+}
+
+/// Samples taken under the same circumstances; if there are none, at the same distance of the cores; if there are none, all.
+fn most_alike(tag: Tag, samples: &[Sample]) -> Vec<Sample> {
+    let those = |like: &dyn Fn(Tag) -> bool| -> Vec<Sample> {
+        samples.iter().copied().filter(|sample| like(sample.tag)).collect()
+    };
+    let choices = [those(&|other| other == tag), those(&|other| other.placement == tag.placement)];
+    choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_else(|| samples.to_vec())
 }
 
 #[cfg(test)]
@@ -208,5 +215,18 @@ mod tests {
         let cells = [cell("floor", rounds([10.0, 20.0, 40.0])), cell("spin", apart)];
         let spin = rows(&cells).pop().unwrap();
         assert_eq!((spin.ratio_to_floor, spin.ratio_to_governor), (Some(3.0), None), "of the figures");
+    }
+
+    #[test]
+    fn without_a_like_sample_the_next_best_serves() {
+        let near = Tag { placement: Some(Placement::Near), clean: true };
+        let far = sample(Some(Placement::Far), true, 0, 0, 1.0);
+        let disturbed = sample(Some(Placement::Near), false, 0, 1, 2.0);
+        let like = sample(Some(Placement::Near), true, 0, 2, 3.0);
+        let chosen =
+            |samples: &[Sample]| most_alike(near, samples).iter().map(|s| s.nanos).collect::<Vec<_>>();
+        assert_eq!(chosen(&[far, disturbed, like]), [3.0]);
+        assert_eq!(chosen(&[far, disturbed]), [2.0]);
+        assert_eq!(chosen(&[far]), [1.0]);
     }
 }

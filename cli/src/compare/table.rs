@@ -208,6 +208,15 @@ mod tests {
     }
 
     #[test]
+    fn an_over_admission_is_red() {
+        console::set_colors_enabled(true);
+        let reddened = reddened("kept 99.9 %\nOVER in 3 intervals\nkept 99.8 %");
+        let lines: Vec<_> = reddened.lines().collect();
+        assert_eq!((lines[0], lines[2]), ("kept 99.9 %", "kept 99.8 %"));
+        assert!(lines[1].starts_with("\u{1b}[31m") && lines[1].ends_with("\u{1b}[0m"), "{:?}", lines[1]);
+    }
+
+    #[test]
     fn figures_have_three_digits() {
         let told = [0.0417, 0.98, 9.13, 42.67, 2631.4].map(digits);
         assert_eq!(told, ["0.042", "0.980", "9.13", "42.7", "2631"]);

@@ -6,6 +6,7 @@ use super::super::cell::Latencies;
 use super::super::rows::Row;
 use super::chart::{Chart, Curve, picture};
 use crate::plot::axis::{Axis, Scale, label};
+use crate::text;
 
 /// Millions of decisions a second against the number of threads, one chart a scenario.
 pub(super) fn throughput(rows: &[Row<'_>], scenarios: &[Scenario]) -> String {
@@ -52,7 +53,7 @@ pub(super) fn latency(rows: &[Row<'_>], scenario: Scenario) -> String {
     // One scale for all, so that numbers of threads can be compared.
     let y = enclosing(curves.iter().flat_map(|(_, curves)| curves), nanos);
     let chart = |(threads, curves): (usize, Vec<Curve>)| Chart {
-        title: format!("{}, {}: latency", scenario.name(), plural(threads)),
+        title: format!("{}, {}: latency", scenario.name(), text::threads(threads)),
         x: shares(),
         y: y.clone(),
         curves,
@@ -61,10 +62,6 @@ pub(super) fn latency(rows: &[Row<'_>], scenario: Scenario) -> String {
     };
     let prefix = format!("l{}", scenario.name());
     picture(&prefix, "Latency curves", &curves.into_iter().map(chart).collect::<Vec<_>>())
-}
-
-fn plural(threads: usize) -> String {
-    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
 }
 
 /// A curve for each limiter. Of near and far the one seen more often counts.
