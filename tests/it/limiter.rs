@@ -14,16 +14,25 @@ fn both(limiter: &(impl Limiter + ?Sized), cost: u64) -> (Result<(), Denied>, Re
 #[test]
 fn every_way_to_hold_a_bucket_is_the_same_limiter() {
     let limit = Arc::new(bucket(quota(1, S, 20)));
-    assert_eq!(both(&*limit, 2), (Ok(()), Ok(())));
-    assert_eq!(both(&&*limit, 2), (Ok(()), Ok(())));
-    #[cfg(feature = "std")]
-    assert_eq!(both(&limit, 2), (Ok(()), Ok(())));
     let object: &dyn Limiter = &*limit;
-    assert_eq!(both(object, 21), (Ok(()), Err(Denied::OverCapacity { cost: 21, capacity: 20 })));
-    assert!(limit.peek().available() <= 13);
-    limit.drain();
-    assert_eq!(wait_of(both(object, 3).1.unwrap_err()), 3 * S);
-    assert_eq!(both(object, 0).1, Err(Denied::ZeroCost));
+    let ways: [&dyn Fn(u64) -> (Result<(), Denied>, Result<(), Denied>); 4] = [
+        &|cost| both(&*limit, cost),
+        &|cost| both(&&*limit, cost),
+        &|cost| both(object, cost),
+        #[cfg(feature = "std")]
+        &|cost| both(&limit, cost),
+        #[cfg(not(feature = "std"))]
+        &|cost| both(&*limit, cost),
+    ];
+    for ask in ways {
+        limit.reset();
+        assert_eq!((ask(2), limit.peek().available()), ((Ok(()), Ok(())), 17));
+        assert_eq!(ask(21), (Ok(()), Err(Denied::OverCapacity { cost: 21, capacity: 20 })));
+        assert_eq!(ask(0).1, Err(Denied::ZeroCost));
+        limit.drain();
+        let (one, three) = ask(3);
+        assert_eq!((wait_of(one.unwrap_err()), wait_of(three.unwrap_err())), (S, 3 * S));
+    }
 }
 
 /// The provided method asks for one token.
@@ -32,8 +41,9 @@ fn one_token_is_a_cost_of_one() {
     struct OnlyTheCost;
     impl Limiter for OnlyTheCost {
         fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
-            if cost == 1 { Ok(()) } else { Err(Denied::ZeroCost) }
+            Err(Denied::OverCapacity { cost, capacity: 0 })
         }
     }
-    assert_eq!(both(&OnlyTheCost, 2), (Ok(()), Err(Denied::ZeroCost)));
+    let asked = |cost| Err(Denied::OverCapacity { cost, capacity: 0 });
+    assert_eq!(both(&OnlyTheCost, 2), (asked(1), asked(2)));
 }

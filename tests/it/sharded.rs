@@ -307,3 +307,16 @@ fn over_the_bound(log: &[(u64, u64)], cost: u64, quota: &Quota) -> Option<(u64, 
     }
     None
 }
+
+#[test]
+fn shards_and_the_whole_are_limiters() {
+    fn ask(limiter: &impl tollgate::Limiter) -> [Result<(), Denied>; 3] {
+        [limiter.try_acquire_n(2), limiter.try_acquire(), limiter.try_acquire_n(7)]
+    }
+    let never = Err(Denied::OverCapacity { cost: 7, capacity: 6 });
+    let limit = sharded(quota!("1/s burst 10"), 2, 2);
+    assert_eq!(ask(&limit), [Ok(()), Ok(()), never]);
+    assert_eq!(ask(&limit.shard()), [Ok(()), Ok(()), never]);
+    let (whole, shard) = (ask(&limit), ask(&limit.shard()));
+    assert!(whole[0].is_err() && shard[0].is_err() && shard[1].is_err(), "{whole:?} {shard:?}");
+}
