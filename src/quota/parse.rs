@@ -199,9 +199,9 @@ impl Cursor<'_> {
         let mut value = value;
         loop {
             if let Some(digit) = self.digit() {
-                value = match value.checked_mul(10) {
-                    Some(tens) if tens < 1 << 120 => tens + digit as u128,
-                    _ => return Err(QuotaError::NumberTooLarge { at: start }),
+                value = match append(value, digit) {
+                    Some(value) => value,
+                    None => return Err(QuotaError::NumberTooLarge { at: start }),
                 };
             } else if whole_part && self.byte(b'_') {
                 if !self.at_digit() {
@@ -260,6 +260,13 @@ impl Cursor<'_> {
 
     const fn expected(&self, expected: &'static str) -> QuotaError {
         QuotaError::Syntax { at: self.at, expected }
+    }
+}
+
+const fn append(value: u128, digit: u8) -> Option<u128> {
+    match value.checked_mul(10) {
+        Some(tens) => tens.checked_add(digit as u128),
+        None => None,
     }
 }
 

@@ -184,6 +184,17 @@ fn every_name_of_a_unit_has_its_length() {
 }
 
 #[test]
+fn numbers_beyond_any_width_are_too_large() {
+    let most = u128::MAX.to_string();
+    for number in [most.clone(), most.replace("455", "459"), format!("{most}0"), "9".repeat(400)] {
+        for text in [format!("{number}/s"), format!("{number}.5k/s"), format!("1/{number}s")] {
+            let error = Quota::parse(&text).unwrap_err();
+            assert!(matches!(error, QuotaError::NumberTooLarge { at: 0 | 2 }), "{text}: {error:?}");
+        }
+    }
+}
+
+#[test]
 fn a_text_that_is_none_says_what_was_expected_even_in_fixed_words() {
     let error = Quota::parse("100 a fortnight").unwrap_err();
     assert_eq!(error.to_string(), format!("at byte 4: expected {}", error.reason()));
