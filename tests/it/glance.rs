@@ -45,7 +45,7 @@ fn readings(bucket: &Bucket<Told>) -> u32 {
 #[test]
 fn what_is_refused_at_the_latest_needs_no_reading() {
     let bucket = drained(60 * MS, (50 * MS, 100 * MS - 1));
-    let refusals = [bucket.try_acquire(), bucket.try_acquire_n(1), (&bucket).try_acquire_n(3)];
+    let refusals = [bucket.try_acquire(), bucket.try_acquire_n(1), bucket.try_acquire_n(3)];
     // From the earliest that it can be now: never too short.
     assert_eq!(
         refusals.map(|refusal| refusal.unwrap_err().wait().unwrap()),
