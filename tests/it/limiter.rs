@@ -6,8 +6,10 @@ use tollgate::{Denied, Limiter};
 
 use crate::support::{S, bucket, quota, wait_of};
 
+type Answers = (Result<(), Denied>, Result<(), Denied>);
+
 /// What a wrapper does: it knows the trait and nothing else.
-fn both(limiter: &(impl Limiter + ?Sized), cost: u64) -> (Result<(), Denied>, Result<(), Denied>) {
+fn both(limiter: &(impl Limiter + ?Sized), cost: u64) -> Answers {
     (limiter.try_acquire(), limiter.try_acquire_n(cost))
 }
 
@@ -15,7 +17,7 @@ fn both(limiter: &(impl Limiter + ?Sized), cost: u64) -> (Result<(), Denied>, Re
 fn every_way_to_hold_a_bucket_is_the_same_limiter() {
     let limit = Arc::new(bucket(quota(1, S, 20)));
     let object: &dyn Limiter = &*limit;
-    let ways: [&dyn Fn(u64) -> (Result<(), Denied>, Result<(), Denied>); 4] = [
+    let ways: [&dyn Fn(u64) -> Answers; 4] = [
         &|cost| both(&*limit, cost),
         &|cost| both(&&*limit, cost),
         &|cost| both(object, cost),
