@@ -195,6 +195,15 @@ fn numbers_beyond_any_width_are_too_large() {
 }
 
 #[test]
+fn eighteen_decimals_are_read_and_no_more() {
+    let with = |zeros| Quota::parse(&format!("1.{}k/s", "0".repeat(zeros)));
+    assert_eq!([0, 1, 17, 18].map(|zeros| with(zeros).is_ok()), [false, true, true, true]);
+    let refused =
+        |zeros| matches!(with(zeros), Err(QuotaError::Syntax { at: 2, expected: "at most 18 decimals" }));
+    assert_eq!([18, 19, 20, 30].map(refused), [false, true, true, true]);
+}
+
+#[test]
 fn a_text_that_is_none_says_what_was_expected_even_in_fixed_words() {
     let error = Quota::parse("100 a fortnight").unwrap_err();
     assert_eq!(error.to_string(), format!("at byte 4: expected {}", error.reason()));
