@@ -95,8 +95,7 @@ impl Gcra {
         if arrival > issued + cost.spare {
             return None;
         }
-        // Which is larger changes with every refill: a branch here would often be mispredicted.
-        Some(select_unpredictable(arrival > issued, arrival, issued) + cost.units)
+        Some(later(arrival, issued) + cost.units)
     }
 
     /// The refusal of `cost` at the reading `now` and with a pause until `hold`. Its wait is zero if nothing stands in
@@ -179,6 +178,12 @@ impl Gcra {
     pub(crate) fn full_at(&self, arrival: u64) -> u64 {
         if arrival > self.last_issue { u64::MAX } else { self.axis.rate.reached(arrival) }
     }
+}
+
+/// The larger. Which one that is changes with every refill: a branch here would often be mispredicted.
+#[inline(always)]
+fn later(arrival: u64, issued: u64) -> u64 {
+    select_unpredictable(arrival > issued, arrival, issued)
 }
 
 #[cfg(test)]

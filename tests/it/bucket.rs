@@ -282,3 +282,13 @@ fn readings_saturate_and_do_not_wrap() {
     limit.clock().set(at(0));
     assert!(limit.try_acquire().is_err(), "the pause lasts to the end of all readings");
 }
+
+#[test]
+fn a_debt_that_no_refill_pays_off_is_never_full() {
+    for quota in [quota!("1/s"), quota!("9/s burst 1")] {
+        let bucket = bucket(quota);
+        bucket.charge(u64::MAX);
+        assert_eq!(bucket.peek().time_to_full(), nanos(u64::MAX));
+        assert_eq!(bucket.peek().wait_for(1), Ok(nanos(u64::MAX)));
+    }
+}
