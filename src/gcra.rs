@@ -196,6 +196,13 @@ mod tests {
     const VECTORS: &str = include_str!("../proofs/vectors.csv");
 
     #[test]
+    fn a_bucket_may_be_full_at_the_horizon_and_not_after_it() {
+        let gcra = Gcra::new(&Quota::new(1, Duration::from_secs(1)).unwrap());
+        assert_eq!(gcra.full_at(gcra.last_issue), gcra.horizon);
+        assert_eq!(gcra.full_at(gcra.last_issue + 1), u64::MAX);
+    }
+
+    #[test]
     fn the_rules_are_those_that_are_proved() {
         let checked = VECTORS.lines().skip(1).map(check).count();
         assert!(checked >= 1000, "{checked}");
