@@ -102,7 +102,7 @@ impl Gcra {
     /// the way.
     #[inline(always)]
     pub(crate) fn not_yet(&self, arrival: u64, now: u64, cost: Cost, hold: u64) -> Denied {
-        Denied::NotYet(NotYet::new(self.axis.rate, now, self.needed(arrival, now.max(hold), cost), hold))
+        self.refusal(self.needed(arrival, now.max(hold), cost), now, hold)
     }
 
     /// What must have been issued before `cost` fits, not before the reading `now`; `u64::MAX` if that lies past the

@@ -21,8 +21,8 @@
 //!     finds it withdrawn acquires both. A charge that finds the addition in `lowered` acquires the lowered word, so
 //!     what it subtracts was lowered before it;
 //!   - undos exclude one another: two that lowered at once could bring the word back to what the first has seen (ABA),
-//!     with refill in between that the first does not know of. A refund or a reset that begins inside an undo's last
-//!     window is not excluded; it may widen the bound by its own amount anyway, and says so.
+//!     with refill in between that the first does not know of. A refund or a reset that begins between an undo's look
+//!     at `lowering` and its exchange is not excluded; it may widen the bound by its own amount anyway, and says so.
 //!
 //!   One counter alone does not do: see `loom-tests/twins`. `lowered` wraps; 2^64 units, at least eight whole
 //!   capacities, would have to be given back between a charge and its undo for that to show.
