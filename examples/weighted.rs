@@ -20,7 +20,7 @@ fn main() {
 fn answer(tokens: &Bucket, cost: u64) -> String {
     match tokens.try_acquire_n(cost) {
         Ok(()) => "200 OK".into(),
-        Err(Denied::NotYet(refusal)) => {
+        Err(Denied::NotYet(refusal) | Denied::NoRoom(refusal)) => {
             format!("429 Too Many Requests, Retry-After: {}", refusal.retry_after().as_secs())
         }
         Err(Denied::OverCapacity { capacity, .. }) => {

@@ -6,7 +6,7 @@
 //! on its own from the clock's origin.
 
 /// Capacity in units stays below 2^61, so that capacity, debt and fifty years of issue fit one `u64` together.
-const SPAN_LIMIT: u128 = 1 << 61;
+pub(crate) const SPAN_BITS: u32 = 61;
 
 /// A rate of more than this many units a nanosecond is put on the binary scale.
 const MAX_EXACT_RATE: u128 = 8;
@@ -34,23 +34,25 @@ pub(crate) struct Rate {
 }
 
 impl Axis {
-    /// The axis for `tokens` every `period` nanoseconds and a capacity of `capacity` tokens.
+    /// The axis for `tokens` every `period` nanoseconds and a capacity of `capacity` tokens, which is less than
+    /// `2^span_bits` units on it.
     ///
     /// The exact scale (`r = p/q` in lowest terms, `p` units a nanosecond, `q` units a token) where it fits, else the
     /// binary scale with the finest power of two that fits. The caller has checked that nothing is zero, that the
-    /// capacity is below 2^61 and that the rate is at most ten tokens a nanosecond.
-    pub(crate) const fn new(tokens: u64, period: u128, capacity: u64) -> Self {
+    /// capacity is below 2^span_bits and that the rate is at most ten tokens a nanosecond.
+    pub(crate) const fn new(tokens: u64, period: u128, capacity: u64, span_bits: u32) -> Self {
+        let limit = 1 << span_bits;
         let divisor = gcd(tokens as u128, period);
         let (p, q) = (tokens as u128 / divisor, period / divisor);
-        if p <= MAX_EXACT_RATE && q < SPAN_LIMIT && capacity as u128 * q < SPAN_LIMIT {
+        if p <= MAX_EXACT_RATE && q < limit && capacity as u128 * q < limit {
             return Self { rate: Rate { whole: p as u64, multiplier: 0, shift: 0 }, unit: q as u64 };
         }
-        Self::binary(p, q, capacity)
+        Self::binary(p, q, capacity, limit)
     }
 
-    const fn binary(p: u128, q: u128, capacity: u64) -> Self {
+    const fn binary(p: u128, q: u128, capacity: u64, limit: u128) -> Self {
         let mut fraction = 0;
-        while fits_binary(p, q, capacity, fraction + 1) {
+        while fits_binary(p, q, capacity, limit, fraction + 1) {
             fraction += 1;
         }
         let (multiplier, shift) = binary_rate(p, q, fraction);
@@ -101,8 +103,8 @@ impl Rate {
 }
 
 /// Whether a token of `2^fraction` units keeps the capacity below the limit and the rate at two units a nanosecond.
-const fn fits_binary(p: u128, q: u128, capacity: u64, fraction: u32) -> bool {
-    ((capacity as u128) << fraction) < SPAN_LIMIT && p << fraction <= 2 * q
+const fn fits_binary(p: u128, q: u128, capacity: u64, limit: u128, fraction: u32) -> bool {
+    ((capacity as u128) << fraction) < limit && p << fraction <= 2 * q
 }
 
 /// `p / q * 2^fraction` units a nanosecond as a multiplier of 64 significant bits and a shift, rounded down.
@@ -136,27 +138,31 @@ mod tests {
 
     const SECOND: u128 = 1_000_000_000;
 
+    fn axis(tokens: u64, period: u128, capacity: u64) -> Axis {
+        Axis::new(tokens, period, capacity, SPAN_BITS)
+    }
+
     fn exact(units: u64, unit: u64) -> Axis {
         Axis { rate: Rate { whole: units, multiplier: 0, shift: 0 }, unit }
     }
 
     #[test]
     fn a_rate_that_fits_is_exact() {
-        assert_eq!(Axis::new(1, SECOND, 1), exact(1, 1_000_000_000));
-        assert_eq!(Axis::new(100, SECOND, 100), exact(1, 10_000_000));
-        assert_eq!(Axis::new(3, SECOND, 3), exact(3, 1_000_000_000));
-        assert_eq!(Axis::new(150_000, 60 * SECOND, 150_000), exact(1, 400_000));
-        assert_eq!(Axis::new(2_000_000_000, SECOND, 1), exact(2, 1));
-        assert_eq!(Axis::new(8, 1, 1), exact(8, 1));
+        assert_eq!(axis(1, SECOND, 1), exact(1, 1_000_000_000));
+        assert_eq!(axis(100, SECOND, 100), exact(1, 10_000_000));
+        assert_eq!(axis(3, SECOND, 3), exact(3, 1_000_000_000));
+        assert_eq!(axis(150_000, 60 * SECOND, 150_000), exact(1, 400_000));
+        assert_eq!(axis(2_000_000_000, SECOND, 1), exact(2, 1));
+        assert_eq!(axis(8, 1, 1), exact(8, 1));
     }
 
     #[test]
     fn the_exact_scale_ends_at_eight_units_and_at_two_to_the_61() {
-        assert_eq!(Axis::new(8, SECOND, 1), exact(1, 125_000_000));
-        assert_eq!(Axis::new(8, 7, 1), exact(8, 7));
-        assert!(Axis::new(9, 7, 1).rate.whole == 0);
-        assert_eq!(Axis::new(1, 1 << 30, (1 << 31) - 1), exact(1, 1 << 30));
-        assert!(Axis::new(1, 1 << 30, 1 << 31).rate.whole == 0);
+        assert_eq!(axis(8, SECOND, 1), exact(1, 125_000_000));
+        assert_eq!(axis(8, 7, 1), exact(8, 7));
+        assert!(axis(9, 7, 1).rate.whole == 0);
+        assert_eq!(axis(1, 1 << 30, (1 << 31) - 1), exact(1, 1 << 30));
+        assert!(axis(1, 1 << 30, 1 << 31).rate.whole == 0);
     }
 
     /// The rate by its definition, `floor(p / q * 2^(fraction + shift))`, for numbers that fit 128 bits.
@@ -172,17 +178,26 @@ mod tests {
         let cases =
             [(9, SECOND, 1), (10, 1, 1), (10, 1, (1 << 61) - 1), (19, 7, 1000), (1 << 20, 997, 1 << 40)];
         for (p, q, capacity) in cases {
-            let axis = Axis::new(p as u64, q, capacity);
+            let axis = axis(p as u64, q, capacity);
             assert_eq!(axis.rate, defined(p, q, capacity), "{p}/{q}, capacity {capacity}");
         }
-        assert_eq!(Axis::new(10, 1, 1).unit, 1);
-        assert_eq!(Axis::new(9, SECOND, 1).unit, 1 << 27);
-        assert_eq!(Axis::new(9, SECOND, 1 << 40).unit, 1 << 20);
+        assert_eq!(axis(10, 1, 1).unit, 1);
+        assert_eq!(axis(9, SECOND, 1).unit, 1 << 27);
+        assert_eq!(axis(9, SECOND, 1 << 40).unit, 1 << 20);
+    }
+
+    #[test]
+    fn fewer_bits_make_coarser_units() {
+        let axis = |capacity| Axis::new(100, SECOND, capacity, 40);
+        assert_eq!(axis(100), exact(1, 10_000_000));
+        assert_eq!(axis(109_951), exact(1, 10_000_000), "the last below 2^40 units");
+        assert_eq!((axis(109_952).rate.whole, axis(109_952).unit), (0, 1 << 23));
+        assert_eq!(axis((1 << 40) - 1).unit, 1);
     }
 
     #[test]
     fn a_rate_too_slow_for_64_bits_keeps_the_bits_it_can() {
-        let axis = Axis::new(1, 1 << 94, 1 << 60);
+        let axis = axis(1, 1 << 94, 1 << 60);
         assert_eq!(axis, Axis { rate: Rate { whole: 0, multiplier: 1 << 33, shift: 127 }, unit: 1 });
         assert_eq!(
             (axis.rate.issued(u64::MAX), axis.rate.reached(0), axis.rate.reached(1)),
@@ -192,7 +207,7 @@ mod tests {
 
     #[test]
     fn reached_inverts_issued() {
-        let binary = [Axis::new(9, SECOND, 1), Axis::new(10, 1, 9), Axis::new(1, SECOND << 40, 1 << 60)];
+        let binary = [axis(9, SECOND, 1), axis(10, 1, 9), axis(1, SECOND << 40, 1 << 60)];
         for rate in binary.map(|axis| axis.rate).into_iter().chain([exact(1, 1).rate, exact(7, 1).rate]) {
             for issued in [0, 1, 2, 3, 8, 1000, 12_345_678_901, 1 << 60, u64::MAX - 100] {
                 let reading = rate.reached(issued);
@@ -211,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_no_reading_reaches_saturates() {
-        assert_eq!(Axis::new(1, SECOND << 40, 1 << 60).rate.reached(u64::MAX - 1), u64::MAX);
+        assert_eq!(axis(1, SECOND << 40, 1 << 60).rate.reached(u64::MAX - 1), u64::MAX);
         assert_eq!(exact(8, 1).rate.reached(u64::MAX), u64::MAX);
         assert_eq!(exact(8, 1).rate.reached(u64::MAX - 1), 1 << 61);
     }

@@ -8,8 +8,7 @@ use crate::nanos::Nanos;
 
 /// Why a cost was not admitted. Nothing was consumed.
 ///
-/// There are three reasons, and a caller does something else about each: come back later, make the request smaller, or
-/// mend the program. It is an answer, not a failure; it is an [`Error`](core::error::Error) too, so that `?` works.
+/// A caller does something else about each reason: come back later, make the request smaller, or mend the program. It is an answer, not a failure; it is an [`Error`](core::error::Error) too, so that `?` works.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,6 +37,9 @@ pub enum Denied {
     },
     /// A cost of zero asks for nothing. To look without consuming, peek.
     ZeroCost,
+    /// A keyed limiter has no room for another key, and this one is new. It tells the earliest time at which there can
+    /// be room.
+    NoRoom(NotYet),
 }
 
 /// A refusal for now: it knows when the same cost would be admitted if nobody else took the tokens first.
@@ -69,7 +71,7 @@ impl Denied {
     #[inline]
     fn not_yet(&self) -> Option<&NotYet> {
         match self {
-            Self::NotYet(not_yet) => Some(not_yet),
+            Self::NotYet(not_yet) | Self::NoRoom(not_yet) => Some(not_yet),
             Self::OverCapacity { .. } | Self::ZeroCost => None,
         }
     }
@@ -121,6 +123,7 @@ impl fmt::Display for Denied {
                 write!(f, "cost {cost} is above the capacity of {capacity} and will never be admitted")
             }
             Self::ZeroCost => write!(f, "cost 0 is invalid: a cost is at least 1"),
+            Self::NoRoom(not_yet) => write!(f, "no room for another key: try again in {:?}", not_yet.wait()),
         }
     }
 }

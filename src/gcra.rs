@@ -7,7 +7,7 @@
 
 use core::hint::select_unpredictable;
 
-use crate::axis::Axis;
+use crate::axis::{Axis, Rate, SPAN_BITS};
 use crate::decision::{Denied, NotYet};
 use crate::quota::Quota;
 
@@ -36,17 +36,34 @@ pub(crate) struct Cost {
     /// What it takes.
     pub(crate) units: u64,
     /// What it leaves of a full bucket: the largest deficit at which it is admitted.
-    spare: u64,
+    pub(crate) spare: u64,
 }
 
 impl Gcra {
     pub(crate) const fn new(quota: &Quota) -> Self {
+        Self::within(quota, SPAN_BITS)
+    }
+
+    /// The same on an axis on which the capacity is less than `2^span_bits` units.
+    pub(crate) const fn within(quota: &Quota, span_bits: u32) -> Self {
         let capacity = quota.capacity();
-        let axis = Axis::new(quota.tokens(), quota.period().as_nanos(), capacity);
+        let axis = Axis::new(quota.tokens(), quota.period().as_nanos(), capacity, span_bits);
         let span = capacity * axis.unit;
         let horizon = axis.rate.last_within(LAST_ARRIVAL - span);
         let one = Cost { units: axis.unit, spare: span - axis.unit };
         Self { axis, capacity, span, horizon, last_issue: axis.rate.issued(horizon), one }
+    }
+
+    /// The rate of issue.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn rate(&self) -> Rate {
+        self.axis.rate
+    }
+
+    /// The time in which an empty bucket is filled, in nanoseconds.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn fill_time(&self) -> u64 {
+        self.axis.rate.reached(self.span)
     }
 
     /// Whether the reading can be counted with.
@@ -234,6 +251,7 @@ mod tests {
             Err(Denied::NotYet(not_yet)) => ("not_yet", word, Some(not_yet.ready_at().as_u64())),
             Err(Denied::OverCapacity { .. }) => ("over_capacity", word, None),
             Err(Denied::ZeroCost) => ("zero_cost", word, None),
+            Err(Denied::NoRoom(_)) => ("no_room", word, None),
         };
         assert_eq!((answer, next), (fields[9], fields[10].parse().unwrap()), "{fields:?}");
         assert_eq!(ready_at, fields[11].parse().ok(), "{fields:?}");

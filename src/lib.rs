@@ -30,6 +30,8 @@ mod word;
 mod bucket;
 
 // Floor 5: leaves, one feature each.
+#[cfg(feature = "keyed")]
+pub mod keyed;
 #[cfg(feature = "sharded")]
 pub mod sharded;
 

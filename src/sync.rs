@@ -1,4 +1,4 @@
-//! Atomics and the spin hint: the processor's, or those of a model checker.
+//! Atomics, locks and the spin hint: the processor's, or those of a model checker.
 //!
 //! The only file that names a checker. Everything else imports from here, so a model runs the very code that ships.
 
@@ -19,3 +19,46 @@ pub(crate) use core::{
     hint::spin_loop,
     sync::atomic::{AtomicU64, Ordering},
 };
+
+#[cfg(feature = "keyed")]
+pub(crate) use self::locks::{Mutex, ReadMostly, lock, read, try_lock, write};
+
+/// Locks that are held also after another thread has panicked with one: what is kept under them is valid at every step.
+#[cfg(feature = "keyed")]
+mod locks {
+    use std::ops::{Deref, DerefMut};
+    use std::sync::{PoisonError, TryLockError};
+
+    #[cfg(loom)]
+    pub(crate) use loom::sync::{Mutex, RwLock as ReadMostly};
+
+    #[cfg(shuttle)]
+    pub(crate) use shuttle::sync::{Mutex, RwLock as ReadMostly};
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) use crossbeam_utils::sync::ShardedLock as ReadMostly;
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) use std::sync::Mutex;
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> impl DerefMut<Target = T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// [`lock`], unless another thread holds it.
+    pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<impl DerefMut<Target = T>> {
+        match mutex.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read<T>(lock: &ReadMostly<T>) -> impl Deref<Target = T> {
+        lock.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write<T>(lock: &ReadMostly<T>) -> impl DerefMut<Target = T> {
+        lock.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -27,17 +27,25 @@
 //!   One counter alone does not do: see `loom-tests/twins`. `lowered` wraps; 2^64 units, at least eight whole
 //!   capacities, would have to be given back between a charge and its undo for that to show.
 
+use core::ops::Deref;
+
 use crate::sync::{AtomicU64, Ordering, spin_loop};
 
 /// How often an undo tries to have the word's lowering to itself. Another one takes some tens of nanoseconds, so more
 /// attempts than these fail only beside a thread that was stopped in the middle, for which nobody should wait.
 const UNDO_ATTEMPTS: u32 = 8;
 
-/// The arrival point, the pause beside it, and what has been given back.
+/// The arrival point, and the pause beside it.
 #[derive(Debug)]
 pub(crate) struct Word {
     arrival: AtomicU64,
     hold: AtomicU64,
+}
+
+/// A word, and what has been given back, so that a charge can be undone.
+#[derive(Debug)]
+pub(crate) struct Undoable {
+    word: Word,
     /// Lowerings that are under way.
     lowering: AtomicU64,
     /// Units lowered by those that are over.
@@ -66,12 +74,7 @@ pub(crate) struct Lowered(u64);
 
 impl Word {
     pub(crate) fn new(arrival: u64) -> Self {
-        Self {
-            arrival: AtomicU64::new(arrival),
-            hold: AtomicU64::new(0),
-            lowering: AtomicU64::new(0),
-            lowered: AtomicU64::new(0),
-        }
+        Self { arrival: AtomicU64::new(arrival), hold: AtomicU64::new(0) }
     }
 
     /// The arrival point now.
@@ -130,6 +133,27 @@ impl Word {
         }
     }
 
+    /// Lowers the arrival point to what `next` makes of it, without accounting for it: for words whose charges are never
+    /// undone.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) {
+        let mut seen = self.arrival();
+        while let Err(changed) = self.exchange(seen, next(seen), Ordering::Release, Ordering::Relaxed) {
+            seen = changed;
+        }
+    }
+
+    #[inline(always)]
+    fn exchange(&self, seen: u64, next: u64, success: Ordering, failure: Ordering) -> Result<(), u64> {
+        self.arrival.compare_exchange_weak(seen, next, success, failure).map(drop)
+    }
+}
+
+impl Undoable {
+    pub(crate) fn new(arrival: u64) -> Self {
+        Self { word: Word::new(arrival), lowering: AtomicU64::new(0), lowered: AtomicU64::new(0) }
+    }
+
     /// Lowers the arrival point to what `next` makes of it.
     pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) {
         self.replace(|seen| {
@@ -147,10 +171,10 @@ impl Word {
     /// Moves the arrival point, and adds the units that `next` tells to those lowered.
     fn replace(&self, next: impl Fn(u64) -> (u64, u64)) {
         self.lowering.fetch_add(1, Ordering::Relaxed);
-        let mut seen = self.arrival();
+        let mut seen = self.word.arrival();
         let units = loop {
             let (goal, units) = next(seen);
-            match self.exchange(seen, goal, Ordering::Release, Ordering::Relaxed) {
+            match self.word.exchange(seen, goal, Ordering::Release, Ordering::Relaxed) {
                 Ok(()) => break units,
                 Err(changed) => seen = changed,
             }
@@ -175,10 +199,10 @@ impl Word {
 
     /// Lowers the arrival point while no other lowering is under way, and tells by how much.
     fn lower_alone(&self, next: impl Fn(u64, u64) -> u64) -> Option<u64> {
-        let mut seen = self.arrival.load(Ordering::Acquire);
+        let mut seen = self.word.arrival.load(Ordering::Acquire);
         while self.lowering.load(Ordering::Acquire) == 1 {
             let goal = next(seen, self.lowered.load(Ordering::Relaxed));
-            match self.exchange(seen, goal, Ordering::Release, Ordering::Acquire) {
+            match self.word.exchange(seen, goal, Ordering::Release, Ordering::Acquire) {
                 Ok(()) => return Some(seen - goal),
                 Err(changed) => seen = changed,
             }
@@ -196,15 +220,19 @@ impl Word {
     pub(crate) fn lowered(&self) -> Lowered {
         Lowered(self.lowered.load(Ordering::Acquire))
     }
+}
+
+impl Deref for Undoable {
+    type Target = Word;
 
     #[inline(always)]
-    fn exchange(&self, seen: u64, next: u64, success: Ordering, failure: Ordering) -> Result<(), u64> {
-        self.arrival.compare_exchange_weak(seen, next, success, failure).map(drop)
+    fn deref(&self) -> &Word {
+        &self.word
     }
 }
 
 impl Lowered {
-    /// Units lowered since, given what [`Word::undo`] tells its rule.
+    /// Units lowered since, given what [`Undoable::undo`] tells its rule.
     pub(crate) fn until(self, lowered: u64) -> u64 {
         lowered.wrapping_sub(self.0)
     }

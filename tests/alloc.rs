@@ -130,3 +130,78 @@ fn the_default_clock_allocates_nothing_once_it_is_chosen() {
     });
     assert_eq!(count, 0);
 }
+
+#[cfg(feature = "keyed")]
+mod by_key {
+    use tollgate::keyed::{Keyed, Overflow, Table};
+
+    use super::*;
+
+    const OVERFLOWS: [Overflow; 3] = [Overflow::Refuse, Overflow::Share(quota!("1/s")), Overflow::Admit];
+
+    /// Inserting, refusing, taking over what is full, sweeping, overflowing: all in the memory of the start.
+    #[test]
+    fn a_table_allocates_nothing_after_its_construction() {
+        for (quota, overflow) in QUOTAS.into_iter().zip(OVERFLOWS) {
+            let table = Table::builder(quota, 64).overflow(overflow).clock(Manual::new()).build().unwrap();
+            let count = allocations(|| {
+                for round in 0..400_u64 {
+                    let _ = black_box(table.try_acquire(&round));
+                    let _ = black_box(table.try_acquire_n(&(round / 2), 3).map_err(|refusal| refusal.wait()));
+                    let _ = black_box(table.try_acquire_n("a text", 2));
+                    let _ = black_box(table.try_acquire_n(&round, 0));
+                    let _ = black_box(table.try_acquire_n(&round, u64::MAX));
+                    black_box((table.peek(&round).available(), table.len(), table.overflow_counts()));
+                    if round % 100 == 99 {
+                        table.clock().advance(Duration::from_secs(1000));
+                        black_box(table.sweep());
+                    }
+                }
+            });
+            assert_eq!(count, 0, "{quota}");
+        }
+    }
+
+    /// A key that is known is found by what it borrows as, whatever is asked of it.
+    #[test]
+    fn a_known_key_allocates_nothing() {
+        for quota in QUOTAS {
+            let keyed = Keyed::<String>::builder(quota).clock(Manual::new()).build().unwrap();
+            keyed.charge("a client with a long name", 1);
+            let count = allocations(|| {
+                let key = black_box("a client with a long name");
+                for round in 0..20 {
+                    let _ = black_box(keyed.try_acquire(key));
+                    let _ = black_box(keyed.try_acquire_n(key, 3).map_err(|refusal| refusal.wait()));
+                    let _ = black_box(keyed.try_acquire_n_at(key, 2, Nanos::new(round)));
+                    let _ = black_box(keyed.try_acquire_n(key, u64::MAX));
+                    let _ = black_box(keyed.try_acquire_n(key, 0));
+                    keyed.charge(key, 1);
+                    black_box(keyed.pause_until(key, Nanos::new(round)));
+                    black_box(keyed.peek(key).map(|level| level.available()));
+                    black_box((keyed.len(), keyed.overflow_counts()));
+                    keyed.clock().advance(Duration::from_micros(100 * round));
+                }
+            });
+            assert_eq!(count, 0, "{quota}");
+        }
+    }
+
+    /// Nor does a key that is refused for ever, or for want of room.
+    #[test]
+    fn a_key_that_is_not_inserted_allocates_nothing() {
+        for overflow in OVERFLOWS {
+            let builder = Keyed::<String>::builder(quota!("1/h burst 5")).max_keys(1).overflow(overflow);
+            let keyed = builder.clock(Manual::new()).build().unwrap();
+            assert_eq!(keyed.try_acquire("the only one"), Ok(()));
+            let count = allocations(|| {
+                let _ = black_box(keyed.try_acquire("another"));
+                let _ = black_box(keyed.try_acquire_n("another", 6));
+                let _ = black_box(keyed.try_acquire_n("another", 0));
+                black_box(keyed.peek("another").is_none());
+                keyed.refund("another", 1);
+            });
+            assert_eq!(count, 0, "{overflow:?}");
+        }
+    }
+}

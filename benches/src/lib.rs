@@ -20,6 +20,7 @@ mod cpu;
 pub mod decide;
 pub mod field;
 pub mod floors;
+pub mod keyed;
 pub mod loops;
 pub mod machine;
 pub mod ours;

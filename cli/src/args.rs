@@ -26,6 +26,9 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Measure limiters side by side on this machine: speed, latency, and how exactly they keep the bound
     Compare(CompareArgs),
+    /// One flood of `compare --keyed`, in a process of its own
+    #[command(hide = true)]
+    Flood(FloodArgs),
 }
 
 const REPLAY_NOTES: &str = "\
@@ -39,6 +42,8 @@ Examples:
       two limits side by side, and a picture
   zcat access.log.gz | tollgate replay - --cost bytes --limit '10000000/s burst x2' --json -
       an access log from standard input, bytes as cost, JSON for a machine
+  tollgate replay access.log --key client --limit '10/s burst 50'
+      a limit for each client address, the clients it refuses most, and the memory it takes
 
 Limits are TOKENS/PERIOD [burst CAPACITY | burst xFACTOR] [empty]: 100/s, 5 per 1.5s, 500k/min burst 750k.
 
@@ -49,6 +54,11 @@ How arrivals are counted:
   zero cost   arrivals that cost 0 ask nothing of a limit: set aside, not among the requests
   violations  admissions after which some interval held more than capacity + rate x length,
               recomputed from the admissions alone in exact integers; 0 unless tollgate has a bug
+
+With --key (counts are of all keys together, violations of each key by itself):
+  keys        different keys among the requests; then the most that the limiter knew at a time, for it
+              forgets keys whose buckets are full, and those whose buckets are not full at the end
+  memory      what the limiter took when it knew most keys: about 110 bytes for each, and its text
 
 Exit codes: 0 done; 1 a result could not be written, or the bound was broken; 2 wrong usage or unusable input.";
 
@@ -67,6 +77,11 @@ pub(crate) struct ReplayArgs {
     /// What a request costs: a number, a column, or a sum of them (A+B) [default: 1; built-in trace: tokens]
     #[arg(long, value_name = "COST")]
     pub(crate) cost: Option<CostRule>,
+
+    /// Limit each value of this column by itself, in a bucket of its own; the column of an access log with the
+    /// client address is `client`
+    #[arg(long, value_name = "COLUMN", requires = "file", conflicts_with = "plot")]
+    pub(crate) key: Option<String>,
 
     /// The column with the arrival time [default: found by usual names such as timestamp, time, ts, created_at]
     #[arg(long, value_name = "COLUMN")]
@@ -102,6 +117,8 @@ Examples:
       how close each limiter comes to its bound, with pictures
   tollgate compare --scenario admit --limiter tollgate/shard,mutex/std --threads 1,2 --json -
       two limiters, JSON for a machine
+  tollgate compare --keyed --quick
+      limits by key: governor's keyed limiter, locked hash tables, Table and Keyed
 
 Scenarios:
   admit     10^9 tokens a second from a stock of 4*10^9: every call is admitted
@@ -109,6 +126,13 @@ Scenarios:
   deny      a token an hour, none left: every call is refused
   weighted  as admit, with costs from 1 to 16
   burst     twice the capacity at once on a full limiter: the first half is admitted
+
+Scenarios with --keyed:
+  hot       one key, every call is admitted
+  uniform   100,000 keys, each as often as any other, every call is admitted
+  zipf      the same, the n-th key an n-th as often as the first
+  flood     10 M keys (1 M with --quick) that come once and whose buckets take an hour to fill; Keyed has room for
+            a tenth of them, and Table as many words, rounded up to a power of two
 
 Figures:
   ns/op        wall time over the decisions of all threads; Mops is its inverse
@@ -120,18 +144,27 @@ Figures:
                boundary over one long bout, elsewhere summed over windows that each begin with a fresh limiter
   promised     the least to be admitted at the boundary: B + r*t less twice the tokens that shards may hold
 
+Figures of a flood:
+  memory       what the process grew by, after a tenth of the flood and at its end; each flood has one of its own
+  bytes a key  of that, for each key known at the end
+  victim       a key drained before the flood and asked again all through it: it must stay refused
+
 Exit codes: 0 done; 1 a limiter admitted more than B + r*t, or a result could not be written; 2 wrong usage.";
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_NOTES)]
 pub(crate) struct CompareArgs {
-    /// Everything within a minute
+    /// Limiters with a bucket for each key
+    #[arg(long, conflicts_with = "html")]
+    pub(crate) keyed: bool,
+
+    /// Everything within a minute; with --keyed, a flood of 1 M keys in place of 10 M
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// How the limiters are loaded [default: all]
+    /// How the limiters are loaded [default: all; hot, uniform, zipf and flood are those of --keyed]
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(compare::SCENARIOS.map(|scenario| scenario.name())))]
+          value_parser = PossibleValuesParser::new(compare::scenarios()))]
     pub(crate) scenario: Vec<String>,
 
     /// Which limiters [default: all]
@@ -139,7 +172,8 @@ pub(crate) struct CompareArgs {
           value_parser = PossibleValuesParser::new(compare::limiters()))]
     pub(crate) limiter: Vec<String>,
 
-    /// Seconds for each limiter in each scenario, over all numbers of threads [default: 3; with --quick what fits]
+    /// Seconds for each limiter in each scenario, over all numbers of threads [default: 3; with --quick what fits]; a
+    /// flood takes as long as it takes
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<Duration>,
 
@@ -155,6 +189,19 @@ pub(crate) struct CompareArgs {
     /// Write a report with pictures, one file that needs no network
     #[arg(long, value_name = "OUT.HTML", value_parser = picture_file)]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// See [`Command::Flood`].
+#[derive(Debug, Args)]
+pub(crate) struct FloodArgs {
+    #[arg(long)]
+    pub(crate) limiter: String,
+
+    #[arg(long, value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+
+    #[arg(long)]
+    pub(crate) keys: usize,
 }
 
 /// A limit and the text it was asked for with, which names it in the results.

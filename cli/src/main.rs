@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let outcome = match Program::parse().command {
         Command::Replay(wanted) => replay::run(&wanted),
         Command::Compare(wanted) => compare::run(&wanted),
+        Command::Flood(wanted) => compare::flood_here(&wanted),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

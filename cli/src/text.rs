@@ -51,6 +51,25 @@ pub(crate) fn quoted(value: &str) -> String {
     }
 }
 
+/// A value from the input on a line of its own: harmless on a terminal, and cut where it is long.
+pub(crate) fn plain(value: &str) -> String {
+    let escaped = if value.is_empty() { "\"\"".to_owned() } else { value.escape_debug().to_string() };
+    match longer_than(&escaped, 60) {
+        Some(cut) => format!("{}...", &escaped[..cut]),
+        None => escaped,
+    }
+}
+
+/// `8.0 MB`: bytes in the unit that suits them.
+pub(crate) fn bytes(count: u64) -> String {
+    match count as f64 {
+        bytes if bytes < 1e3 => format!("{bytes} B"),
+        bytes if bytes < 1e6 => format!("{:.1} kB", bytes / 1e3),
+        bytes if bytes < 1e9 => format!("{:.1} MB", bytes / 1e6),
+        bytes => format!("{:.1} GB", bytes / 1e9),
+    }
+}
+
 /// A message that may repeat the input, cut where it is long.
 pub(crate) fn cut(message: &str) -> String {
     match longer_than(message, 160) {
@@ -92,6 +111,21 @@ mod tests {
         assert_eq!(span(Duration::from_secs(3_500)), "58 min 20 s");
         assert_eq!(span(Duration::from_secs(90_000)), "25 h 0 min");
         assert_eq!(span(Duration::from_secs(200_000)), "2 d 7 h");
+    }
+
+    #[test]
+    fn bytes_choose_their_units() {
+        assert_eq!(
+            [0, 999, 1_000, 8_388_608, 2_500_000_000].map(bytes),
+            ["0 B", "999 B", "1.0 kB", "8.4 MB", "2.5 GB"]
+        );
+    }
+
+    #[test]
+    fn values_cannot_steer_the_terminal() {
+        assert_eq!([plain("192.0.2.7"), plain("")], ["192.0.2.7", "\"\""]);
+        assert_eq!(plain("a\u{1b}[2J"), "a\\u{1b}[2J");
+        assert_eq!(plain(&"é".repeat(100)).chars().count(), 63);
     }
 
     #[test]

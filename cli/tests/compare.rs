@@ -1,13 +1,16 @@
 //! `tollgate compare` as a user runs it: the form of its results, its errors and its report. How fast anything is, is not
 //! tested here: only that what is told fits together.
 
+#[path = "support/markup.rs"]
+mod markup;
 mod support;
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use support::{Run, texts_of_well_formed, tollgate};
+use markup::texts_of_well_formed;
+use support::{Run, tollgate};
 
 fn run(args: &[&str]) -> Run {
     Run::of(&mut tollgate("compare"), args)

@@ -1,5 +1,7 @@
 //! `tollgate replay` as a user runs it: every format, every error with its line, and the figures of real traces.
 
+#[path = "support/markup.rs"]
+mod markup;
 mod support;
 
 use std::io::Write;
@@ -9,7 +11,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::{Run, texts_of_well_formed};
+use markup::texts_of_well_formed;
+use support::Run;
 
 fn tollgate() -> Command {
     support::tollgate("replay")

@@ -1,5 +1,6 @@
 //! Buckets small enough to think about.
 
+use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Duration;
 
 use tollgate::{Denied, Fill, Manual, Nanos, Quota};
@@ -53,4 +54,25 @@ pub fn wait(decision: Result<(), Denied>) -> Option<u64> {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A hash without a seed, so that every execution is the same: that of a number is the number.
+pub type Itself = BuildHasherDefault<Number>;
+
+/// See [`Itself`].
+#[derive(Default)]
+pub struct Number(u64);
+
+impl Hasher for Number {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are numbers")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }

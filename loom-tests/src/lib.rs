@@ -20,7 +20,7 @@ mod sample;
 
 #[cfg(loom)]
 pub use crate::explore::{Count, explore};
-pub use crate::fixture::{Bucket, at, bucket, bucket_filled, bucket_of, leak, missing, wait};
+pub use crate::fixture::{Bucket, Itself, at, bucket, bucket_filled, bucket_of, leak, missing, wait};
 pub use crate::law::{Admission, within};
 pub use crate::order::{Call, Op, Tub, is_some_order};
 #[cfg(loom)]

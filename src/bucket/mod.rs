@@ -2,6 +2,7 @@
 
 mod charge;
 mod persist;
+mod ruled;
 
 use core::fmt;
 use core::time::Duration;
@@ -9,6 +10,7 @@ use core::time::Duration;
 use crossbeam_utils::CachePadded;
 
 pub use self::charge::Charge;
+pub(crate) use self::ruled::Ruled;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::gcra::{Cost, Gcra};
@@ -16,7 +18,7 @@ use crate::level::Level;
 use crate::limiter::Limiter;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
-use crate::word::{Raised, Unraised, Word};
+use crate::word::{Raised, Undoable};
 
 /// A token bucket that any number of threads ask at once.
 ///
@@ -65,7 +67,7 @@ pub struct Bucket<C = Monotonic> {
     quota: Quota,
     gcra: Gcra,
     clock: C,
-    word: CachePadded<Word>,
+    word: CachePadded<Undoable>,
 }
 
 #[cfg(feature = "std")]
@@ -81,7 +83,7 @@ impl<C: Clock> Bucket<C> {
     pub fn with_clock(quota: Quota, clock: C) -> Self {
         let gcra = Gcra::new(&quota);
         let issued = gcra.issued(clock.now().as_u64());
-        let word = CachePadded::new(Word::new(gcra.holding(issued, quota.initial_tokens())));
+        let word = CachePadded::new(Undoable::new(gcra.holding(issued, quota.initial_tokens())));
         Self { quota, gcra, clock, word }
     }
 
@@ -110,7 +112,7 @@ impl<C: Clock> Bucket<C> {
     /// [`Denied::NotYet`], with the exact wait from `now`.
     #[inline(always)]
     pub fn try_acquire_at(&self, now: Nanos) -> Result<(), Denied> {
-        self.admit(1, &self.gcra.one, now).map(drop)
+        self.ruled().admit(1, &self.gcra.one, now).map(drop)
     }
 
     /// Admits `cost` tokens now, all of them or none.
@@ -125,7 +127,7 @@ impl<C: Clock> Bucket<C> {
         let asked = self.gcra.cost(cost)?;
         match self.refuse_at_a_glance(&asked) {
             Some(denied) => Err(denied),
-            None => self.admit(cost, &asked, self.clock.now()).map(drop),
+            None => self.ruled().admit(cost, &asked, self.clock.now()).map(drop),
         }
     }
 
@@ -136,7 +138,7 @@ impl<C: Clock> Bucket<C> {
     /// As [`try_acquire_n`](Self::try_acquire_n).
     #[inline(always)]
     pub fn try_acquire_n_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
-        self.admit(cost, &self.gcra.cost(cost)?, now).map(drop)
+        self.ruled().admit(cost, &self.gcra.cost(cost)?, now).map(drop)
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: 0 if none are there, while the bucket is
@@ -151,7 +153,7 @@ impl<C: Clock> Bucket<C> {
     /// [`acquire_up_to`](Self::acquire_up_to) at a reading of the bucket's clock.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to_at(&self, most: u64, now: Nanos) -> u64 {
-        if most == 0 { 0 } else { self.lend_at(1, most, 0, now).unwrap_or(0) }
+        if most == 0 { 0 } else { self.ruled().lend(1, most, 0, now).unwrap_or(0) }
     }
 
     /// Admits `cost` tokens as [`try_acquire_n`](Self::try_acquire_n) does, in a way that can be undone.
@@ -171,7 +173,7 @@ impl<C: Clock> Bucket<C> {
     pub fn try_charge_at(&self, cost: u64, now: Nanos) -> Result<Charge<'_, C>, Denied> {
         let asked = self.gcra.cost(cost)?;
         let lowered = self.word.lowered();
-        let written = self.admit(cost, &asked, now)?;
+        let written = self.ruled().admit(cost, &asked, now)?;
         Ok(Charge { bucket: self, units: asked.units, written, lowered })
     }
 
@@ -185,13 +187,9 @@ impl<C: Clock> Bucket<C> {
 
     /// [`charge`](Self::charge) at a reading of the bucket's clock.
     pub fn charge_at(&self, cost: u64, now: Nanos) -> Charge<'_, C> {
-        let units = self.gcra.units(cost);
-        let issued = self.gcra.issued(now.as_u64());
         let lowered = self.word.lowered();
-        let Raised { seen, written } =
-            self.word.raise_always(|arrival| self.gcra.charge(arrival, issued, units));
-        // What was charged, which is less than what was asked where it saturated.
-        Charge { bucket: self, units: written - seen.max(issued), written, lowered }
+        let (Raised { written, .. }, units) = self.ruled().charge(self.gcra.units(cost), now);
+        Charge { bucket: self, units, written, lowered }
     }
 
     /// Gives `cost` tokens back, up to a full bucket; in debt it pays off debt.
@@ -234,7 +232,7 @@ impl<C: Clock> Bucket<C> {
 
     /// [`peek`](Self::peek) at a reading of the bucket's clock.
     pub fn peek_at(&self, now: Nanos) -> Level {
-        Level::new(self.gcra, self.word.arrival(), now.as_u64(), self.word.hold())
+        self.ruled().peek(now)
     }
 
     /// Puts the bucket back to its initial fill; a debt is forgotten, a pause is not. Earlier charges cannot be undone
@@ -285,80 +283,18 @@ impl<C: Clock> Bucket<C> {
         Some(self.gcra.not_yet(arrival, earliest.as_u64(), *cost, hold))
     }
 
-    /// The word that was written, or the refusal. The whole of the hot path: one attempt, in straight code.
-    ///
-    /// The next reading of the time-stamp counter waits for what depends on the last one, beyond some 30 cycles of it.
-    /// So the refusal is put together from registers, and no step on the way to its wait is there twice.
-    ///
-    /// Always inlined, with its callers and the few lines it calls: where only "yes" or "no" is wanted, what else a
-    /// refusal says falls away, but only the caller's compiler can see that. Left to itself it inlines the first call in
-    /// a program and not the second, which then takes twice the instructions.
-    #[inline(always)]
-    fn admit(&self, tokens: u64, cost: &Cost, now: Nanos) -> Result<u64, Denied> {
-        let (now, hold) = (now.as_u64(), self.word.hold());
-        let needed = if self.is_open(now, hold) {
-            let issued = self.gcra.issued(now);
-            let arrival = self.word.arrival();
-            match self.word.raise_from(arrival, |arrival| self.gcra.admit(arrival, issued, *cost)) {
-                Ok(written) => return Ok(written),
-                Err(Unraised::Declined) => self.gcra.needed_within_horizon(arrival, *cost),
-                Err(Unraised::Overtaken(_)) => match self.admit_overtaken(tokens, now) {
-                    Ok(written) => return Ok(written),
-                    Err(seen) => self.gcra.needed_within_horizon(seen, *cost),
-                },
-            }
-        } else {
-            self.gcra.needed(self.word.arrival(), now.max(hold), *cost)
-        };
-        Err(self.gcra.refusal(needed, now, hold))
-    }
-
-    /// [`admit`](Self::admit) when another call was faster. It takes what is in registers anyway, and works out the
-    /// rest again; its answer fits into registers too.
-    #[cold]
-    #[inline(never)]
-    fn admit_overtaken(&self, tokens: u64, now: u64) -> Result<u64, u64> {
-        let (cost, issued) = (self.gcra.valid_cost(tokens), self.gcra.issued(now));
-        self.word.raise(|arrival| self.gcra.admit(arrival, issued, cost)).map(|raised| raised.written)
-    }
-
-    /// [`lend_at`](Self::lend_at) now, after a glance.
+    /// [`Ruled::lend`] now, after a glance.
     #[cfg(feature = "sharded")]
     pub(crate) fn lend(&self, least: u64, most: u64, part: u32) -> Result<u64, Denied> {
         match self.refuse_at_a_glance(&self.gcra.cost(least)?) {
             Some(denied) => Err(denied),
-            None => self.lend_at(least, most, part, self.clock.now()),
-        }
-    }
-
-    /// Takes at least `least` tokens, or none, and at most `most`: one part in `2^part` of what is there, if that lies
-    /// between the two.
-    fn lend_at(&self, least: u64, most: u64, part: u32, now: Nanos) -> Result<u64, Denied> {
-        let cost = self.gcra.cost(least)?;
-        let (now, hold) = (now.as_u64(), self.word.hold());
-        if !self.is_open(now, hold) {
-            return Err(self.refuse(cost, now, hold));
-        }
-        let issued = self.gcra.issued(now);
-        let lent = |arrival: u64| {
-            let there = self.gcra.available(arrival.saturating_sub(issued));
-            (there >> part).min(most).max(least)
-        };
-        match self.word.raise(|arrival| self.gcra.admit(arrival, issued, self.gcra.cost(lent(arrival)).ok()?))
-        {
-            Ok(raised) => Ok(lent(raised.seen)),
-            Err(arrival) => Err(self.gcra.not_yet(arrival, now, cost, hold)),
+            None => self.ruled().lend(least, most, part, self.clock.now()),
         }
     }
 
     #[inline(always)]
-    fn is_open(&self, now: u64, hold: u64) -> bool {
-        now >= hold && self.gcra.counts(now)
-    }
-
-    #[cold]
-    fn refuse(&self, cost: Cost, now: u64, hold: u64) -> Denied {
-        self.gcra.not_yet(self.word.arrival(), now, cost, hold)
+    fn ruled(&self) -> Ruled<'_> {
+        Ruled { gcra: &self.gcra, word: &self.word }
     }
 }
 

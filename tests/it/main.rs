@@ -12,6 +12,8 @@ mod bucket;
 mod clock;
 mod decision;
 mod glance;
+#[cfg(feature = "keyed")]
+mod keyed;
 mod limiter;
 mod nanos;
 mod quota;

@@ -195,6 +195,13 @@ fn numbers_beyond_any_width_are_too_large() {
 }
 
 #[test]
+fn the_largest_number_is_read_and_the_next_is_not() {
+    let largest = Quota::parse("18446744073709551615/d").unwrap_err();
+    assert!(matches!(largest, QuotaError::RateTooHigh { tokens: u64::MAX, .. }), "{largest:?}");
+    assert_eq!(Quota::parse("18446744073709551616/d"), Err(QuotaError::NumberTooLarge { at: 0 }));
+}
+
+#[test]
 fn eighteen_decimals_are_read_and_no_more() {
     let with = |zeros| Quota::parse(&format!("1.{}k/s", "0".repeat(zeros)));
     assert_eq!([0, 1, 17, 18].map(|zeros| with(zeros).is_ok()), [false, true, true, true]);
@@ -380,6 +387,8 @@ mod with_serde {
         for text in ["\"100\"", "\"0/s\"", "100", "null", "{}"] {
             assert!(serde_json::from_str::<Quota>(text).is_err(), "{text}");
         }
+        let error = serde_json::from_str::<Quota>("7").unwrap_err().to_string();
+        assert!(error.contains("expected a quota such as"), "{error}");
         let error = serde_json::from_str::<Quota>("\"1/s burst 0\"").unwrap_err().to_string();
         assert!(error.contains("capacity of 0 tokens"), "{error}");
     }

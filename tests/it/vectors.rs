@@ -65,6 +65,7 @@ impl<'a> Vector<'a> {
             }
             Err(never @ Denied::OverCapacity { .. }) => ("over_capacity", Err(never)),
             Err(never @ Denied::ZeroCost) => ("zero_cost", Err(never)),
+            Err(never @ Denied::NoRoom(_)) => ("no_room", Err(never)),
         };
         assert_eq!(name, self.text("answer"), "{}", self.line);
         assert_eq!(asked, wait, "a peek tells the same: {}", self.line);

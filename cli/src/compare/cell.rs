@@ -6,38 +6,19 @@ use std::sync::PoisonError;
 use hdrhistogram::Histogram;
 use tollgate_bench::Scenario;
 use tollgate_bench::bout::{Bout, Sheet, Way};
-use tollgate_bench::team::{Placement, Team, Window};
-use tollgate_bench::thread::cores;
+use tollgate_bench::team::{Placement, Team};
 use tollgate_bench::timed::nanos_a_tick;
 
 use super::accuracy::Accuracy;
 use super::field::Entry;
 use super::judge::Tally;
 use super::pace::{Load, Pace, timed_way, way};
+use super::samples::{Sample, Tag, is_undisturbed};
 
 /// Nanoseconds, from one to a minute, with three digits.
 pub(crate) type Latencies = Histogram<u64>;
 
 const LONGEST_NANOS: u64 = 60_000_000_000;
-
-/// Under which circumstances a window was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Tag {
-    /// How far apart the first two cores were; nothing for one thread.
-    pub(crate) placement: Option<Placement>,
-    /// No thread was preempted, the cores stayed where they were, and the limiter was loaded as it should.
-    pub(crate) clean: bool,
-}
-
-/// One window of calls back to back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
-    pub(crate) tag: Tag,
-    pub(crate) pass: u32,
-    pub(crate) round: u32,
-    /// Wall time over the decisions of all threads.
-    pub(crate) nanos: f64,
-}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -107,14 +88,9 @@ impl Cell {
     fn window(&mut self, team: &Team, load: Load, way: Way<'_>) -> Taken {
         let bout = (self.entry.bout)(team, load.quota, way);
         let tally = Tally::of(load.quota, (self.entry.slack)(load.quota), bout.account());
-        let clean = self.is_undisturbed(&bout.window) && self.is_loaded(&tally);
+        let clean = is_undisturbed(self.threads, &bout.window) && self.is_loaded(&tally);
         self.tallies[usize::from(clean)] += tally;
         Taken { bout, clean }
-    }
-
-    /// Whether all threads ran together and none was preempted. Where they outnumber the cores they must take turns.
-    fn is_undisturbed(&self, window: &Window) -> bool {
-        self.threads > cores() || (!window.preempted && window.skew_nanos < window.nanos / 20)
     }
 
     /// Whether the window shows what the scenario is about. If too little was offered it asks for less from now on.

@@ -28,7 +28,7 @@ pub(crate) struct Plan {
 }
 
 /// Passes over the numbers of threads of one scenario.
-const PASSES: u32 = 3;
+pub(super) const PASSES: u32 = 3;
 
 impl Plan {
     /// Measures everything, scenario by scenario.
@@ -82,7 +82,7 @@ impl Plan {
 }
 
 /// Shares of the time in one pass: one thread is the least disturbed, and threads in turns need long windows.
-fn units(threads: usize) -> u32 {
+pub(super) fn units(threads: usize) -> u32 {
     match threads {
         1 => 1,
         _ if threads <= cores() => 2,

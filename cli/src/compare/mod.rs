@@ -9,9 +9,11 @@ mod floors;
 mod html;
 mod json;
 mod judge;
+mod keyed;
 mod pace;
 mod progress;
 mod rows;
+mod samples;
 mod table;
 
 use std::time::Duration;
@@ -29,11 +31,22 @@ use self::course::Plan;
 use self::field::{Entry, FIELD};
 use self::floors::Floors;
 
-pub(crate) use self::field::names as limiters;
+pub(crate) use self::keyed::flood_here;
 
 /// The scenarios, in the order of the tables.
 pub(crate) const SCENARIOS: [Scenario; 5] =
     [Scenario::Admit, Scenario::Boundary, Scenario::Deny, Scenario::Weighted, Scenario::Burst];
+
+/// The names that `--scenario` takes, with and without `--keyed`.
+pub(crate) fn scenarios() -> Vec<&'static str> {
+    [&SCENARIOS.map(|scenario| scenario.name())[..], &keyed::scenarios()].concat()
+}
+
+/// The names that `--limiter` takes, with and without `--keyed`; each once.
+pub(crate) fn limiters() -> Vec<&'static str> {
+    let plain = field::names();
+    plain.into_iter().chain(keyed::limiters().into_iter().filter(|name| !plain.contains(name))).collect()
+}
 
 /// With `--quick`: what a limiter gets in a scenario at most, and what everything together may take.
 const QUICK: Duration = Duration::from_millis(750);
@@ -53,6 +66,11 @@ pub(crate) struct Compared {
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    if args.keyed {
+        return keyed::run(args);
+    }
+    known("--scenario", &args.scenario, &SCENARIOS.map(|scenario| scenario.name()), args.keyed)?;
+    known("--limiter", &args.limiter, &field::names(), args.keyed)?;
     let compared = Compared::measure(plan(args));
     // A report that cannot be written must not cost the reader the figures, nor a closed pipe the verdict.
     let drawn = draw(args, &compared);
@@ -90,6 +108,16 @@ fn plan(args: &CompareArgs) -> Plan {
         (None, false) => THOROUGH * courses,
     };
     Plan { scenarios, limiters, threads, time }
+}
+
+/// Refuses a name that belongs to the other of the two comparisons.
+fn known(option: &str, named: &[String], all: &[&str], keyed: bool) -> Result<(), Failure> {
+    let Some(other) = named.iter().find(|name| !all.contains(&name.as_str())) else { return Ok(()) };
+    let mode = if keyed { "with" } else { "without" };
+    Err(Failure::Input(format!(
+        "{option} {other} cannot be used {mode} --keyed; expected {}",
+        all.join(", ")
+    )))
 }
 
 /// Those that were named, or all, in their own order and each once.

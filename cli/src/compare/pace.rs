@@ -12,10 +12,10 @@ use tollgate_bench::thread::cores;
 use super::field::Entry;
 
 /// A window with every thread on a core of its own is short, so that it is often left alone.
-const SHORT_NANOS: u64 = 500_000;
+pub(super) const SHORT_NANOS: u64 = 500_000;
 
 /// A window in which threads must take turns is long, so that they do take turns.
-const LONG_NANOS: u64 = 20_000_000;
+pub(super) const LONG_NANOS: u64 = 20_000_000;
 
 /// What timing a call adds to it: a fence and a reading of the counter. Only the number of calls depends on it.
 const TIMING_NANOS: f64 = 20.0;

@@ -6,8 +6,10 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use console::style;
 use tollgate_bench::Scenario;
+use tollgate_bench::machine::Machine;
 
 use super::Compared;
+use super::floors::Floors;
 use super::rows::{Row, rows};
 use crate::plot::axis::label;
 use crate::text::span;
@@ -106,7 +108,11 @@ impl Tabular for Bounds {
 }
 
 /// What stands in the line of a limiter that broke its bound.
-const OVER: &str = "OVER";
+pub(super) const OVER: &str = "OVER";
+
+/// Stands under tables in which figures are marked with a star.
+pub(super) const DISTURBED_NOTE: &str =
+    "* taken although the machine disturbed it, for want of calm moments\n";
 
 /// Whether a limiter runs dry, so that it matters how exactly it gives out what it has.
 pub(super) fn at_the_bound(scenario: Scenario) -> bool {
@@ -121,7 +127,7 @@ pub(super) fn tells_bound(scenario: Scenario, rows: &[&Row<'_>]) -> bool {
 /// The whole output, with a line feed at its end.
 pub(crate) fn render(compared: &Compared) -> String {
     let rows = rows(&compared.cells);
-    let mut out = heading(compared);
+    let mut out = heading(&compared.machine, &compared.floors);
     for &scenario in &compared.plan.scenarios {
         let of_scenario: Vec<_> = rows.iter().filter(|row| row.scenario() == scenario).collect();
         out += &format!("\n{}\n{}\n", title(scenario), table::<Figures>(&of_scenario));
@@ -130,13 +136,13 @@ pub(crate) fn render(compared: &Compared) -> String {
         }
     }
     if rows.iter().any(|row| row.disturbed) {
-        out += "* taken although the machine disturbed it, for want of calm moments\n";
+        out += DISTURBED_NOTE;
     }
     out
 }
 
-fn heading(compared: &Compared) -> String {
-    let Compared { machine, floors, .. } = compared;
+/// What the figures were taken on.
+pub(super) fn heading(machine: &Machine, floors: &Floors) -> String {
     let debug =
         if cfg!(debug_assertions) { "NOT OPTIMIZED: a debug build, its figures say nothing\n" } else { "" };
     format!("{machine}\n{floors}\n{debug}")
@@ -155,13 +161,18 @@ pub(crate) fn title(scenario: Scenario) -> &'static str {
 }
 
 fn table<T: Tabular>(rows: &[&Row<'_>]) -> Table {
+    grid(T::HEADER, T::rows(rows).into_iter().map(T::figures))
+}
+
+/// A table whose first two columns are the number of threads and the limiter's name.
+pub(super) fn grid(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
     if let Some((_, width)) = console::Term::stdout().size_checked() {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
-    table.set_header(T::HEADER);
-    table.add_rows(T::rows(rows).into_iter().map(T::figures));
+    table.set_header(header);
+    table.add_rows(rows);
     for (index, column) in table.column_iter_mut().enumerate() {
         let alignment = if index <= 1 { CellAlignment::Left } else { CellAlignment::Right };
         column.set_cell_alignment(alignment);
@@ -176,7 +187,7 @@ fn share(part: u64, whole: u64) -> String {
 }
 
 /// Three digits that count.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let decimals = match value {
         100.0.. => 0,
         10.0.. => 1,
@@ -187,7 +198,7 @@ fn digits(value: f64) -> String {
 }
 
 /// Lines that tell an over-admission, in red where the terminal has colours.
-fn reddened(table: &str) -> String {
+pub(super) fn reddened(table: &str) -> String {
     let line = |line: &str| {
         if line.contains(OVER) { style(line).red().bold().to_string() } else { line.to_owned() }
     };

@@ -56,6 +56,11 @@ impl BoundAudit {
         }
     }
 
+    /// The capacity `B`.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// How many admissions ended an interval that held more than the bound.
     pub(crate) fn violations(&self) -> u64 {
         self.violations

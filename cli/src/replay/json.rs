@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::Replayed;
+use super::by_key::ByKey;
 use super::lane::Lane;
+use super::table::TOP;
 use crate::failure::Failure;
 use crate::trace::Trace;
 
@@ -28,6 +30,46 @@ struct Outcome<'a> {
     mean_wait_seconds: Option<f64>,
     capacity: u64,
     least_available: u64,
+    #[serde(flatten)]
+    keys: Option<Keys<'a>>,
+}
+
+/// With `--key`: what is told of the keys of one limit.
+#[derive(Serialize)]
+struct Keys<'a> {
+    /// Different keys among the requests.
+    keys: u64,
+    /// The most that the limiter knew at a time.
+    keys_peak: u64,
+    /// Those whose buckets are not full at the end.
+    keys_live: u64,
+    /// What the limiter took when it knew most keys, by a measured figure for each.
+    memory_bytes: u64,
+    top_refused: Vec<TopRefused<'a>>,
+}
+
+#[derive(Serialize)]
+struct TopRefused<'a> {
+    key: &'a str,
+    refused: u64,
+    refused_cost: u128,
+}
+
+impl<'a> Keys<'a> {
+    fn new(by_key: &'a ByKey) -> Self {
+        let top = by_key.top_refused(TOP).into_iter().map(|refused| TopRefused {
+            key: refused.key,
+            refused: refused.count.requests,
+            refused_cost: refused.count.cost,
+        });
+        Self {
+            keys: by_key.distinct(),
+            keys_peak: by_key.most_known(),
+            keys_live: by_key.live(),
+            memory_bytes: by_key.memory_bytes(),
+            top_refused: top.collect(),
+        }
+    }
 }
 
 impl<'a> Outcome<'a> {
@@ -52,6 +94,7 @@ impl<'a> Outcome<'a> {
             mean_wait_seconds: mean.map(|mean| mean.as_secs_f64()),
             capacity: lane.quota().capacity(),
             least_available: lane.least_available(),
+            keys: lane.keys().map(Keys::new),
         }
     }
 }

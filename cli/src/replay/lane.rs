@@ -1,12 +1,14 @@
-//! One limit under replay: its bucket, what it decided, and the audit of what it admitted.
+//! One limit under replay: what it decided, in all and over time.
 
 use std::time::Duration;
 
-use tollgate::{Bucket, Denied, Manual, Quota};
+use tollgate::{Denied, Quota};
 
-use super::bound::BoundAudit;
+use super::by_key::ByKey;
+use super::limiter::{Alone, Limiter};
 use super::series::Course;
 use crate::args::Limit;
+use crate::failure::Failure;
 use crate::trace::Arrival;
 
 /// Requests of one outcome and the sum of their costs.
@@ -17,7 +19,7 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    fn add(&mut self, cost: u64) {
+    pub(super) fn add(&mut self, cost: u64) {
         self.requests += 1;
         self.cost += u128::from(cost);
     }
@@ -53,6 +55,15 @@ impl Tally {
         Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
+    fn add(&mut self, cost: u64, decision: &Result<(), Denied>) {
+        match decision {
+            Ok(()) => self.admitted.add(cost),
+            Err(Denied::NotYet(refusal) | Denied::NoRoom(refusal)) => self.refuse(cost, refusal.wait()),
+            Err(Denied::OverCapacity { .. }) => self.never.add(cost),
+            Err(Denied::ZeroCost) => self.zero_cost += 1,
+        }
+    }
+
     fn refuse(&mut self, cost: u64, wait: Duration) {
         self.refused.add(cost);
         self.longest_wait = self.longest_wait.max(wait);
@@ -60,45 +71,50 @@ impl Tally {
     }
 }
 
-/// A limit and everything that is kept about it; all of it constant in size.
+/// A limit and everything that is kept about it; constant in size, but for what is kept of each key.
 pub(crate) struct Lane {
     name: String,
-    bucket: Bucket<Manual>,
+    quota: Quota,
+    limiter: Limiter,
     tally: Tally,
-    audit: BoundAudit,
     least_available: u64,
     course: Option<Course>,
 }
 
 impl Lane {
-    /// `draw`: keep what a picture needs.
-    pub(crate) fn new(limit: &Limit, draw: bool) -> Self {
+    /// One bucket for all arrivals. `draw`: keep what a picture needs.
+    pub(crate) fn alone(limit: &Limit, draw: bool) -> Self {
+        let limiter = Limiter::Alone(Box::new(Alone::new(limit.quota)));
+        Self { course: draw.then(Course::new), ..Self::new(limit, limiter) }
+    }
+
+    /// A bucket for each key. Fails for a quota that a keyed limiter does not take.
+    pub(crate) fn by_key(limit: &Limit) -> Result<Self, Failure> {
+        let limiter = ByKey::new(limit.quota)
+            .map_err(|error| Failure::Input(format!("--limit {:?} with --key: {error}", limit.text)))?;
+        Ok(Self::new(limit, Limiter::ByKey(Box::new(limiter))))
+    }
+
+    fn new(limit: &Limit, limiter: Limiter) -> Self {
         Self {
             name: limit.text.clone(),
-            bucket: Bucket::with_clock(limit.quota, Manual::new()),
+            quota: limit.quota,
+            limiter,
             tally: Tally::default(),
-            audit: BoundAudit::new(&limit.quota),
             least_available: limit.quota.capacity(),
-            course: draw.then(Course::new),
+            course: None,
         }
     }
 
     /// Puts one arrival to the limit.
-    pub(crate) fn offer(&mut self, Arrival { at, cost }: Arrival) {
-        if let Some(course) = &mut self.course {
-            course.before(&self.bucket, at);
+    pub(crate) fn offer(&mut self, arrival: &Arrival) {
+        let (at, cost) = (arrival.at, arrival.cost);
+        if let (Some(course), Limiter::Alone(alone)) = (&mut self.course, &self.limiter) {
+            course.before(alone.bucket(), at);
         }
-        let decision = self.bucket.try_acquire_n_at(cost, at);
-        match decision {
-            Ok(()) => {
-                self.tally.admitted.add(cost);
-                self.audit.admitted(at, cost);
-            }
-            Err(Denied::NotYet(refusal)) => self.tally.refuse(cost, refusal.wait()),
-            Err(Denied::OverCapacity { .. }) => self.tally.never.add(cost),
-            Err(Denied::ZeroCost) => self.tally.zero_cost += 1,
-        }
-        let left = self.bucket.peek_at(at).available();
+        let decision = self.limiter.decide(arrival);
+        self.tally.add(cost, &decision);
+        let left = self.limiter.left(arrival);
         self.least_available = self.least_available.min(left);
         if let Some(course) = &mut self.course {
             course.after(at, cost, decision.is_ok(), left);
@@ -111,24 +127,33 @@ impl Lane {
     }
 
     pub(crate) fn quota(&self) -> Quota {
-        self.bucket.quota()
+        self.quota
     }
 
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }
 
+    /// Of one bucket, or summed over the keys.
     pub(crate) fn violations(&self) -> u64 {
-        self.audit.violations()
+        self.limiter.violations()
     }
 
-    /// The lowest level right after a decision.
+    /// The lowest level of a bucket right after a decision on it.
     pub(crate) fn least_available(&self) -> u64 {
         self.least_available
     }
 
     pub(crate) fn course(&self) -> Option<&Course> {
         self.course.as_ref()
+    }
+
+    /// What is known of the keys, if it limits by key.
+    pub(crate) fn keys(&self) -> Option<&ByKey> {
+        match &self.limiter {
+            Limiter::Alone(_) => None,
+            Limiter::ByKey(by_key) => Some(by_key),
+        }
     }
 }
 
@@ -138,12 +163,16 @@ mod tests {
 
     use super::*;
 
+    fn arrival(millis: u64, cost: u64) -> Arrival {
+        Arrival { at: Nanos::from_duration(Duration::from_millis(millis)), cost, key: None }
+    }
+
     #[test]
     fn every_outcome_has_its_count() {
         let limit: Limit = "2/s burst 3".parse().unwrap();
-        let mut lane = Lane::new(&limit, false);
+        let mut lane = Lane::alone(&limit, false);
         for (millis, cost) in [(0, 2), (0, 0), (0, 2), (0, 4), (250, 2), (1_000, 1)] {
-            lane.offer(Arrival { at: Nanos::from_duration(Duration::from_millis(millis)), cost });
+            lane.offer(&arrival(millis, cost));
         }
         let tally = lane.tally();
         assert_eq!(tally.admitted, Count { requests: 2, cost: 3 });

@@ -1,8 +1,10 @@
 //! `tollgate replay`: a trace's arrivals through one or several limits, in the trace's own time.
 
 mod bound;
+mod by_key;
 mod json;
 mod lane;
+mod limiter;
 mod plot;
 mod progress;
 mod series;
@@ -23,6 +25,8 @@ const BUILTIN_LIMIT: &str = "450k/min burst 40k";
 pub(crate) struct Replayed {
     trace: Trace,
     cost: CostRule,
+    /// The column whose values are limited each by itself.
+    key: Option<String>,
     lanes: Vec<Lane>,
 }
 
@@ -55,14 +59,17 @@ fn replay(args: &ReplayArgs) -> Result<Replayed, Failure> {
         Some(file) => Trace::open(file, &wanted)?,
         None => Trace::builtin(&wanted)?,
     };
-    let mut lanes: Vec<Lane> =
-        limits(args)?.iter().map(|limit| Lane::new(limit, args.plot.is_some())).collect();
+    let lane = |limit: &Limit| match &args.key {
+        Some(_) => Lane::by_key(limit),
+        None => Ok(Lane::alone(limit, args.plot.is_some())),
+    };
+    let mut lanes = limits(args)?.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
     let mut progress = Progress::new(args.file.as_deref());
     while let Some(arrival) = trace.next()? {
-        lanes.iter_mut().for_each(|lane| lane.offer(arrival));
+        lanes.iter_mut().for_each(|lane| lane.offer(&arrival));
         progress.step(trace.bytes());
     }
-    Ok(Replayed { trace, cost: wanted.cost, lanes })
+    Ok(Replayed { trace, cost: wanted.cost, key: wanted.key, lanes })
 }
 
 fn wanted(args: &ReplayArgs) -> Wanted {
@@ -75,6 +82,7 @@ fn wanted(args: &ReplayArgs) -> Wanted {
         time: args.time.clone(),
         unit: args.time_unit.0,
         cost: args.cost.clone().unwrap_or(default),
+        key: args.key.clone(),
         skip_bad: args.skip_bad,
     }
 }

@@ -4,8 +4,9 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::Replayed;
+use super::by_key::ByKey;
 use super::lane::Lane;
-use crate::text::{grouped, share, span};
+use crate::text::{bytes, grouped, plain, share, span};
 
 const BUILTIN_NOTE: &str = "
 This trace comes with the program: ten minutes, each with 48 calm seconds and a burst of 12, the same on every machine.
@@ -13,12 +14,18 @@ The mean demand is below the rate, yet bursts are refused: what the bucket holds
 Try others side by side:  tollgate replay --limit '450k/min burst 80k' --limit '450k/min burst 320k' --plot replay.svg
 ";
 
+/// So many of the most refused keys are told.
+pub(crate) const TOP: usize = 10;
+
 /// A row: its title, and its value for a limit.
 type Row<'a> = (&'a str, Box<dyn Fn(&Lane) -> String + 'a>);
 
 /// The whole output, with a line feed at its end.
 pub(crate) fn render(replayed: &Replayed, builtin: bool) -> String {
     let mut out = format!("{}\n{}\n", heading(replayed), table(replayed));
+    for lane in &replayed.lanes {
+        out += &lane.keys().map_or(String::new(), |keys| most_refused(lane.name(), keys));
+    }
     if let Some(first) = replayed.trace.first_skipped() {
         out += &format!("the first bad line: {first}\n");
     }
@@ -32,20 +39,45 @@ pub(crate) fn render(replayed: &Replayed, builtin: bool) -> String {
 }
 
 fn heading(replayed: &Replayed) -> String {
-    let Replayed { trace, cost, .. } = replayed;
-    format!("{}: arrivals over {}, cost {cost}", trace.name(), span(trace.span()))
+    let Replayed { trace, cost, key, .. } = replayed;
+    let by_key = key.as_ref().map_or(String::new(), |key| format!(", a bucket for each {}", plain(key)));
+    format!("{}: arrivals over {}, cost {cost}{by_key}", trace.name(), span(trace.span()))
 }
 
 fn table(replayed: &Replayed) -> Table {
+    let mut table = empty_table();
+    table.set_header(std::iter::once("limit").chain(replayed.lanes.iter().map(Lane::name)));
+    for (title, value) in rows(replayed) {
+        table.add_row(std::iter::once(title.to_owned()).chain(replayed.lanes.iter().map(&value)));
+    }
+    aligned(table)
+}
+
+/// The keys to which a limit refused most.
+fn most_refused(limit: &str, keys: &ByKey) -> String {
+    let top = keys.top_refused(TOP);
+    if top.is_empty() {
+        return format!("{limit}: no key was refused anything\n");
+    }
+    let mut table = empty_table();
+    table.set_header(["key", "refused", "cost refused"]);
+    for refused in top {
+        table.add_row([plain(refused.key), grouped(refused.count.requests), grouped(refused.count.cost)]);
+    }
+    format!("most refused by {limit}:\n{}\n", aligned(table))
+}
+
+fn empty_table() -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
     if let Some((_, width)) = console::Term::stdout().size_checked() {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
-    table.set_header(std::iter::once("limit").chain(replayed.lanes.iter().map(Lane::name)));
-    for (title, value) in rows(replayed) {
-        table.add_row(std::iter::once(title.to_owned()).chain(replayed.lanes.iter().map(&value)));
-    }
+    table
+}
+
+/// Titles to the left, figures to the right.
+fn aligned(mut table: Table) -> Table {
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }
@@ -69,6 +101,9 @@ fn rows(replayed: &Replayed) -> Vec<Row<'_>> {
         ("least tokens left", Box::new(|lane| grouped(lane.least_available()))),
         ("bound violations", Box::new(|lane| grouped(lane.violations()))),
     ];
+    if replayed.key.is_some() {
+        rows.extend(rows_of_keys());
+    }
     if replayed.lanes.iter().any(|lane| lane.tally().zero_cost > 0) {
         rows.push(("zero cost, set aside", Box::new(|lane| grouped(lane.tally().zero_cost))));
     }
@@ -76,6 +111,18 @@ fn rows(replayed: &Replayed) -> Vec<Row<'_>> {
         rows.push(("bad lines skipped", Box::new(move |_| grouped(skipped))));
     }
     rows
+}
+
+fn rows_of_keys<'a>() -> [Row<'a>; 4] {
+    fn told<'a>(of: impl Fn(&ByKey) -> String + 'a) -> Box<dyn Fn(&Lane) -> String + 'a> {
+        Box::new(move |lane| lane.keys().map_or(String::new(), &of))
+    }
+    [
+        ("keys", told(|keys| grouped(keys.distinct()))),
+        ("  most known at a time", told(|keys| grouped(keys.most_known()))),
+        ("  not full at the end", told(|keys| grouped(keys.live()))),
+        ("memory for keys, about", told(|keys| bytes(keys.memory_bytes()))),
+    ]
 }
 
 /// A wait, or a dash where nothing was refused.

@@ -11,6 +11,7 @@ const NAMES: [&str; 8] = ["client", "user", "time", "request", "status", "bytes"
 pub(super) struct Combined {
     cost: CostRule,
     costs: Vec<usize>,
+    key: Option<usize>,
 }
 
 impl Combined {
@@ -18,8 +19,12 @@ impl Combined {
         if let Some(name) = wanted.time.as_deref().filter(|name| *name != "time") {
             return Err(format!("an access log has its arrival time in the column time, not in {name:?}"));
         }
-        let costs = wanted.cost.columns().iter().map(|name| super::columns::find(&NAMES, name));
-        Ok(Self { costs: costs.collect::<Result<_, _>>()?, cost: wanted.cost.clone() })
+        let column = |name: &String| super::columns::find(&NAMES, name);
+        Ok(Self {
+            costs: wanted.cost.columns().iter().map(column).collect::<Result<_, _>>()?,
+            cost: wanted.cost.clone(),
+            key: wanted.key.as_ref().map(column).transpose()?,
+        })
     }
 
     fn record(&self, line: u64, bytes: &[u8]) -> Result<Record, String> {
@@ -29,7 +34,8 @@ impl Combined {
             format!("time is {}; expected a time as in [10/Oct/2000:13:55:36 -0700]", text::quoted(&written))
         })?;
         let cost = self.cost.total(|index, _| Ok(shown(entry.0[self.costs[index]])))?;
-        Ok(Record { line, stamp, cost })
+        let key = self.key.map(|index| shown(entry.0[index]).into_owned());
+        Ok(Record { line, stamp, cost, key })
     }
 }
 

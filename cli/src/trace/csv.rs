@@ -22,6 +22,7 @@ struct Header {
     time_name: String,
     stamps: Stamps,
     costs: Vec<usize>,
+    key: Option<usize>,
 }
 
 impl Csv {
@@ -47,6 +48,7 @@ impl Header {
             time_name: time_name.to_owned(),
             stamps: wanted.stamps(time_name),
             costs: costs.collect::<Result<_, _>>()?,
+            key: wanted.key.as_ref().map(|name| columns::find(names, name)).transpose()?,
         })
     }
 
@@ -56,7 +58,8 @@ impl Header {
         }
         let stamp = stamp(&mut self.stamps, &self.time_name, &shown(row.field(self.time)))?;
         let cost = cost.total(|index, _| Ok(shown(row.field(self.costs[index]))))?;
-        Ok(Record { line, stamp, cost })
+        let key = self.key.map(|index| shown(row.field(index)).into_owned());
+        Ok(Record { line, stamp, cost, key })
     }
 }
 

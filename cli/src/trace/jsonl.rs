@@ -34,7 +34,8 @@ impl Jsonl {
         };
         let stamp = stamp(stamps, name, &member(json, name).map_err(bad)?).map_err(bad)?;
         let cost = self.wanted.cost.total(|_, name| member(json, name)).map_err(bad)?;
-        Ok(Record { line, stamp, cost })
+        let key = self.wanted.key.as_ref().map(|name| member(json, name)).transpose().map_err(bad)?;
+        Ok(Record { line, stamp, cost, key: key.map(Cow::into_owned) })
     }
 }
 

@@ -28,19 +28,22 @@ pub(crate) use self::time::Unit;
 const LONGEST_SPAN: Duration = Duration::from_secs(50 * 365 * 86_400);
 
 /// One request of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     /// The time since the first arrival.
     pub(crate) at: Nanos,
     pub(crate) cost: u64,
+    /// Whose request it is, where that was asked for.
+    pub(crate) key: Option<String>,
 }
 
-/// What one line says: a time on the trace's own axis, and a cost.
-#[derive(Clone, Copy, Debug)]
+/// What one line says: a time on the trace's own axis, a cost, and a key where one is wanted.
+#[derive(Clone, Debug)]
 struct Record {
     line: u64,
     stamp: Stamp,
     cost: u64,
+    key: Option<String>,
 }
 
 /// Something wrong with the input, and where.
@@ -160,7 +163,7 @@ impl Trace {
 
     /// Puts a record on the axis that begins with the first arrival.
     fn place(&mut self, record: Record) -> Result<Arrival, Problem> {
-        let Record { line, stamp, cost } = record;
+        let Record { line, stamp, cost, key } = record;
         let seen = self.seen.unwrap_or(Seen { first: stamp, last: stamp, last_line: line });
         if stamp.nanos < seen.last.nanos {
             let what = format!(
@@ -177,7 +180,7 @@ impl Trace {
             return Err(Problem::at(line, what));
         }
         self.seen = Some(Seen { last: stamp, last_line: line, ..seen });
-        Ok(Arrival { at: after(seen.first, stamp), cost })
+        Ok(Arrival { at: after(seen.first, stamp), cost, key })
     }
 
     /// Counts a bad line where that was asked for; otherwise it is the end.

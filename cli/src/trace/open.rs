@@ -31,6 +31,8 @@ pub(crate) struct Wanted {
     pub(crate) time: Option<String>,
     pub(crate) unit: Option<Unit>,
     pub(crate) cost: CostRule,
+    /// The column with the key; the built-in trace has none.
+    pub(crate) key: Option<String>,
     pub(crate) skip_bad: bool,
 }
 

@@ -6,6 +6,8 @@
 #[cfg(loom)]
 mod give_back;
 #[cfg(loom)]
+mod keyed;
+#[cfg(loom)]
 mod last_token;
 #[cfg(loom)]
 mod non_decreasing;
@@ -21,6 +23,8 @@ mod reading;
 mod replace;
 #[cfg(loom)]
 mod sharded;
+#[cfg(loom)]
+mod table;
 #[cfg(loom)]
 mod undo;
 

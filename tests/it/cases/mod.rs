@@ -8,5 +8,7 @@ mod clock;
 mod concurrency;
 mod cost;
 mod extremes;
+#[cfg(feature = "keyed")]
+mod keyed;
 mod refund;
 mod rounding;

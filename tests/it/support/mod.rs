@@ -60,6 +60,7 @@ pub(crate) fn answer_of(result: Result<(), Denied>) -> Answer {
         Err(Denied::NotYet(not_yet)) => Answer::Wait(not_yet.wait().as_nanos()),
         Err(Denied::OverCapacity { .. }) => Answer::Never,
         Err(Denied::ZeroCost) => Answer::Zero,
+        Err(Denied::NoRoom(_)) => panic!("a bucket has no keys"),
     }
 }
 

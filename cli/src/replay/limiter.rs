@@ -1,0 +1,61 @@
+//! What decides in a replay: one bucket for all arrivals, or one for each key.
+
+use tollgate::{Bucket, Denied, Manual, Quota};
+
+use super::bound::BoundAudit;
+use super::by_key::ByKey;
+use crate::trace::Arrival;
+
+/// A limiter on the trace's own time, and the audit of what it admitted.
+pub(super) enum Limiter {
+    Alone(Box<Alone>),
+    ByKey(Box<ByKey>),
+}
+
+impl Limiter {
+    pub(super) fn decide(&mut self, arrival: &Arrival) -> Result<(), Denied> {
+        match self {
+            Self::Alone(alone) => alone.decide(arrival),
+            Self::ByKey(by_key) => by_key.decide(arrival),
+        }
+    }
+
+    /// Tokens left for whoever sent the arrival, at the time of the arrival.
+    pub(super) fn left(&self, arrival: &Arrival) -> u64 {
+        match self {
+            Self::Alone(alone) => alone.bucket.peek_at(arrival.at).available(),
+            Self::ByKey(by_key) => by_key.left(arrival),
+        }
+    }
+
+    pub(super) fn violations(&self) -> u64 {
+        match self {
+            Self::Alone(alone) => alone.audit.violations(),
+            Self::ByKey(by_key) => by_key.violations(),
+        }
+    }
+}
+
+/// One bucket.
+pub(super) struct Alone {
+    bucket: Bucket<Manual>,
+    audit: BoundAudit,
+}
+
+impl Alone {
+    pub(super) fn new(quota: Quota) -> Self {
+        Self { bucket: Bucket::with_clock(quota, Manual::new()), audit: BoundAudit::new(&quota) }
+    }
+
+    pub(super) fn bucket(&self) -> &Bucket<Manual> {
+        &self.bucket
+    }
+
+    fn decide(&mut self, arrival: &Arrival) -> Result<(), Denied> {
+        let decision = self.bucket.try_acquire_n_at(arrival.cost, arrival.at);
+        if decision.is_ok() {
+            self.audit.admitted(arrival.at, arrival.cost);
+        }
+        decision
+    }
+}

@@ -1,0 +1,154 @@
+//! The map: shards of a hash table, each under a lock that its readers do not share.
+//!
+//! Known keys are decided under a read lock, on the atomic word in the entry; only inserting and forgetting lock a shard
+//! for writing, and each does so for one key. The read lock is one of eight, chosen by thread, so that threads on one
+//! hot key do not meet at the lock (`benches/README.md` has the figures, also of the concurrent maps that were tried).
+//!
+//! An entry can be found by the hash of its key alone, which is all that the roll knows of a key.
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+
+use hashbrown::HashTable;
+
+use crate::sync::{ReadMostly, read, write};
+use crate::word::Word;
+
+const MIN_SHARDS: usize = 16;
+const MAX_SHARDS: usize = 64;
+const KEYS_PER_SHARD: usize = 1024;
+
+pub(super) struct Shards<K, S> {
+    shards: Box<[ReadMostly<Shard<K>>]>,
+    hasher: S,
+}
+
+/// What one lock guards.
+struct Shard<K> {
+    entries: HashTable<Entry<K>>,
+    /// The latest reading at which a key has been full that was forgotten here.
+    forgotten_at: u64,
+}
+
+/// Where a key has been found, or put.
+pub(super) enum Placed<T> {
+    Known(T),
+    New(T),
+    /// There is no room for it.
+    Nowhere,
+}
+
+/// What is kept of a key. Aligned so that the small ones do not lie across two cache lines.
+#[repr(align(32))]
+pub(super) struct Entry<K> {
+    key: K,
+    pub(super) word: Word,
+    pub(super) class: u32,
+}
+
+impl<K, S: BuildHasher> Shards<K, S> {
+    /// Room for about `keys`, with empty tables at first.
+    pub(super) fn new(keys: usize, hasher: S) -> Self {
+        let shards = (keys / KEYS_PER_SHARD).clamp(MIN_SHARDS, MAX_SHARDS).next_power_of_two();
+        let empty = || Shard { entries: HashTable::new(), forgotten_at: 0 };
+        Self { shards: (0..shards).map(|_| ReadMostly::new(empty())).collect(), hasher }
+    }
+
+    #[inline]
+    pub(super) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        self.hasher.hash_one(key)
+    }
+}
+
+impl<K, S> Shards<K, S> {
+    /// Does something with the entry of a key, if there is one, beside others who do.
+    #[inline]
+    pub(super) fn with<Q, T>(&self, hash: u64, key: &Q, act: impl FnOnce(&Entry<K>) -> T) -> Option<T>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        read(self.shard(hash)).entries.find(hash, |entry| entry.is_of(key)).map(act)
+    }
+
+    /// The least of what `of` tells of the keys with this hash.
+    pub(super) fn least<T: Ord>(&self, hash: u64, of: impl Fn(&Entry<K>) -> T) -> Option<T>
+    where
+        K: Hash,
+        S: BuildHasher,
+    {
+        let shard = read(self.shard(hash));
+        shard.entries.iter_hash(hash).filter(|entry| self.hash(&entry.key) == hash).map(of).min()
+    }
+
+    /// Inserts an entry of the key, with the word that `fresh` makes of the last reading at which a key has been
+    /// forgotten, unless there is one already or `has_room` says no. Then does something with it. Alone in its shard.
+    pub(super) fn insert<T>(
+        &self,
+        hash: u64,
+        key: K,
+        class: u32,
+        has_room: impl FnOnce() -> bool,
+        fresh: impl FnOnce(u64) -> Word,
+        act: impl FnOnce(&Entry<K>) -> T,
+    ) -> Placed<T>
+    where
+        K: Hash + Eq,
+        S: BuildHasher,
+    {
+        let mut shard = write(self.shard(hash));
+        if let Some(entry) = shard.entries.find(hash, |entry| entry.is_of(&key)) {
+            return Placed::Known(act(entry));
+        }
+        if !has_room() {
+            return Placed::Nowhere;
+        }
+        let entry = Entry { key, class, word: fresh(shard.forgotten_at) };
+        let inserted = shard.entries.insert_unique(hash, entry, |entry| self.hash(&entry.key));
+        Placed::New(act(inserted.get()))
+    }
+
+    /// Removes an entry with this hash of which `condemned` says so; tells whether there was one. `since` is the reading
+    /// at which it was full. Alone in its shard.
+    pub(super) fn remove(&self, hash: u64, since: u64, condemned: impl Fn(&Entry<K>) -> bool) -> bool
+    where
+        K: Hash,
+        S: BuildHasher,
+    {
+        let mut shard = write(self.shard(hash));
+        match shard.entries.find_entry(hash, |entry| self.hash(&entry.key) == hash && condemned(entry)) {
+            Ok(found) => drop(found.remove()),
+            Err(_) => return false,
+        }
+        shard.forgotten_at = shard.forgotten_at.max(since);
+        shard.give_memory_back(|entry| self.hash(&entry.key));
+        true
+    }
+
+    /// By other bits of the hash than the table uses: it takes the lowest and the highest seven.
+    #[inline]
+    fn shard(&self, hash: u64) -> &ReadMostly<Shard<K>> {
+        let index = (u128::from(hash << 7) * self.shards.len() as u128) >> 64;
+        &self.shards[index as usize]
+    }
+}
+
+impl<K> Shard<K> {
+    fn give_memory_back(&mut self, hash: impl Fn(&Entry<K>) -> u64) {
+        let (len, capacity) = (self.entries.len(), self.entries.capacity());
+        if len < capacity / 4 {
+            self.entries.shrink_to(len * 2, hash);
+        }
+    }
+}
+
+impl<K> Entry<K> {
+    #[inline]
+    fn is_of<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        *self.key.borrow() == *key
+    }
+}

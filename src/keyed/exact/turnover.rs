@@ -1,0 +1,157 @@
+//! How keys come and go.
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+
+use super::Keyed;
+use super::roll::Found;
+use super::shards::{Entry, Placed};
+use crate::bucket::Ruled;
+use crate::clock::Clock;
+use crate::decision::{Denied, NotYet};
+use crate::gcra::Gcra;
+use crate::nanos::Nanos;
+use crate::sync::Ordering;
+use crate::word::Word;
+
+/// Keys looked at in one turn of a caller.
+const TURN: usize = 64;
+
+/// Keys looked at in each of the roll's sixteen stripes for a newcomer without room.
+const SEARCH: usize = 4;
+
+/// How long a key is kept after its bucket has become full while nobody wants its room, in nanoseconds: a key that is
+/// used all the time should not be inserted all the time, however soon its bucket is full.
+const LINGER: u64 = 1_000_000_000;
+
+/// What came of a key that was not known.
+enum Entered<T> {
+    Done(T),
+    NoRoom(NotYet),
+}
+
+impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn admit_newcomer<Q>(&self, hash: u64, key: &Q, cost: u64, now: Nanos) -> Result<(), Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        // Before room is looked for, and before the key is made, where it does not take the key to know.
+        if self.others.is_empty() || cost == 0 {
+            self.first.gcra.cost(cost)?;
+        }
+        let vet = |gcra: &Gcra| gcra.cost(cost).map(drop);
+        match self.on_entry(hash, key, now, vet, |entry| self.admit(entry, cost, now))? {
+            Entered::Done(answer) => answer,
+            Entered::NoRoom(room) => self.rest.try_acquire(cost, now, room),
+        }
+    }
+
+    /// Does something with the entry of the key, which is made if there is none. Tells whether there was room for it.
+    pub(super) fn on_key<Q>(&self, key: &Q, now: Nanos, act: impl Fn(&Entry<K>)) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = self.shards.hash(key);
+        self.shards.with(hash, key, &act).is_some()
+            || matches!(self.on_entry(hash, key, now, |_| Ok(()), act), Ok(Entered::Done(())))
+    }
+
+    /// The same for a key that has not been found. A key of which `vet` does not approve is not inserted.
+    fn on_entry<Q, T>(
+        &self,
+        hash: u64,
+        key: &Q,
+        now: Nanos,
+        vet: impl Fn(&Gcra) -> Result<(), Denied>,
+        act: impl Fn(&Entry<K>) -> T,
+    ) -> Result<Entered<T>, Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        // Counted in only together with its insertion: no key finds room taken for one that is known already.
+        let one_more = |live| self.one_more(live);
+        let count_in = || self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
+        let act_and_plan = |entry: &Entry<K>| (act(entry), self.look_at(entry, now));
+        loop {
+            if let Some(room) = self.want_room(now) {
+                // Another call may have inserted this key, as the last that there was room for.
+                let done = self.shards.with(hash, key, &act);
+                return Ok(done.map_or(Entered::NoRoom(room), Entered::Done));
+            }
+            let key = key.to_owned();
+            let class = self.class_of(&key);
+            let gcra = &self.class(class).gcra;
+            vet(gcra)?;
+            // A full bucket as of the last time that a key of the shard has been forgotten, for this may be that key.
+            let fresh = |forgotten_at| Word::new(gcra.issued(forgotten_at));
+            match self.shards.insert(hash, key, class, count_in, fresh, act_and_plan) {
+                Placed::Known((done, _)) => return Ok(Entered::Done(done)),
+                Placed::New((done, look_at)) => {
+                    self.roll.enter(hash, look_at);
+                    return Ok(Entered::Done(done));
+                }
+                Placed::Nowhere => {}
+            }
+        }
+    }
+
+    /// Looks for room for one more key, after forgetting another if need be; tells when there can be some if there is
+    /// none now.
+    fn want_room(&self, now: Nanos) -> Option<NotYet> {
+        let at = now.as_u64();
+        let is_room = self.one_more(self.live.load(Ordering::Relaxed)).is_some()
+            || self.roll.make_room(at, SEARCH, |hash| self.forget(hash, at, now));
+        let room = self.roll.first_due().max(at.saturating_add(1));
+        (!is_room).then(|| NotYet::new(self.first.gcra.rate(), at, 0, room))
+    }
+
+    fn one_more(&self, live: u64) -> Option<u64> {
+        (live < self.max_keys).then_some(live + 1)
+    }
+
+    /// A caller's turn at sweeping.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_turn(&self, now: Nanos) {
+        let full_since = now.as_u64().saturating_sub(LINGER);
+        self.roll.take_turn(now.as_u64(), full_since, TURN, |hash| self.forget(hash, full_since, now));
+    }
+
+    /// Forgets all keys that are full now.
+    pub(super) fn forget_all(&self, now: Nanos) -> usize {
+        self.roll.visit_all(now.as_u64(), TURN, |hash| self.forget(hash, now.as_u64(), now))
+    }
+
+    /// Forgets a key with this hash if its bucket has been full, and not paused, since the reading `since`.
+    fn forget(&self, hash: u64, since: u64, now: Nanos) -> Found {
+        // Most keys that are looked at have been used since they were written down. That is seen beside other readers.
+        match self.shards.least(hash, |entry| (self.due(entry), self.look_at(entry, now))) {
+            None => return Found::Gone,
+            Some((due, look_at)) if due > since => return Found::Busy(look_at),
+            Some(_) => {}
+        }
+        if self.shards.remove(hash, since, |entry| self.due(entry) <= since) {
+            self.live.fetch_sub(1, Ordering::Relaxed);
+            return Found::Forgotten;
+        }
+        Found::Busy(since)
+    }
+
+    /// When the entry's bucket is full, and no longer paused.
+    fn due(&self, entry: &Entry<K>) -> u64 {
+        let Ruled { gcra, word } = self.ruled(entry);
+        gcra.full_at(word.arrival()).max(word.hold())
+    }
+
+    /// When to look at the entry again: when it is due; but debts may be refunded and pauses ended, so no later than in
+    /// the time that it takes to fill a bucket.
+    fn look_at(&self, entry: &Entry<K>, now: Nanos) -> u64 {
+        let fill = self.ruled(entry).gcra.fill_time().max(LINGER);
+        self.due(entry).min(now.as_u64().saturating_add(fill))
+    }
+}
