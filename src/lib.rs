@@ -29,11 +29,21 @@ mod word;
 // Floor 4: the face.
 mod bucket;
 
-// Floor 5: leaves, one feature each.
+// Floor 5: what leaves share.
+#[cfg(any(feature = "inflight", feature = "wait"))]
+mod line;
+
+// Floor 6: leaves, one feature each.
+#[cfg(feature = "adjust")]
+pub mod adjust;
+#[cfg(feature = "inflight")]
+pub mod inflight;
 #[cfg(feature = "keyed")]
 pub mod keyed;
 #[cfg(feature = "sharded")]
 pub mod sharded;
+#[cfg(feature = "wait")]
+pub mod wait;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]

@@ -8,10 +8,14 @@ mod oracle;
 mod quotas;
 mod support;
 
+#[cfg(feature = "adjust")]
+mod adjust;
 mod bucket;
 mod clock;
 mod decision;
 mod glance;
+#[cfg(feature = "inflight")]
+mod inflight;
 #[cfg(feature = "keyed")]
 mod keyed;
 mod limiter;
@@ -20,6 +24,8 @@ mod quota;
 #[cfg(feature = "sharded")]
 mod sharded;
 mod snapshot;
+#[cfg(feature = "wait")]
+mod wait;
 
 mod cases;
 mod floors;

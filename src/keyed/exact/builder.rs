@@ -129,7 +129,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> KeyedBuilder<K, C, S> {
             others: others.into_iter().map(Class::new).collect(),
             class_of,
             clock,
-            shards: Shards::new(max_keys, hasher),
+            shards: Shards::new(hasher),
             roll: Roll::new(),
             max_keys: max_keys as u64,
             live: CachePadded::new(AtomicU64::new(0)),

@@ -47,7 +47,8 @@ use crate::sync::{AtomicU64, Ordering};
 /// A key is forgotten only while its bucket is full and it is not paused; see the [module](super#forgetting-a-key). That
 /// happens in small steps on callers' own calls: every 250 us one of them looks at up to 64 keys that can have been full
 /// for a second; a newcomer without room looks itself for some that are full; and [`sweep`](Self::sweep) looks at all. A
-/// step locks one of up to 64 shards at a time, for one key; calls for known keys share the lock of their shard.
+/// step locks one of sixteen shards at a time, for one key; calls for known keys share the lock of their shard. Only a
+/// table that grows or shrinks holds one longer: it moves its entries, a sixteenth of all.
 ///
 /// A bucket that is filled by a [`refund`](Self::refund), or freed by [`resume`](Self::resume), is noticed by sweeping
 /// within the time that it takes to fill one, at least a second.

@@ -14,9 +14,8 @@ use hashbrown::HashTable;
 use crate::sync::{ReadMostly, read, write};
 use crate::word::Word;
 
-const MIN_SHARDS: usize = 16;
-const MAX_SHARDS: usize = 64;
-const KEYS_PER_SHARD: usize = 1024;
+/// So few that their locks and tables' heads stay in the fastest cache: that is worth more than fewer keys in each.
+const SHARDS: usize = 16;
 
 pub(super) struct Shards<K, S> {
     shards: Box<[ReadMostly<Shard<K>>]>,
@@ -47,11 +46,9 @@ pub(super) struct Entry<K> {
 }
 
 impl<K, S: BuildHasher> Shards<K, S> {
-    /// Room for about `keys`, with empty tables at first.
-    pub(super) fn new(keys: usize, hasher: S) -> Self {
-        let shards = (keys / KEYS_PER_SHARD).clamp(MIN_SHARDS, MAX_SHARDS).next_power_of_two();
+    pub(super) fn new(hasher: S) -> Self {
         let empty = || Shard { entries: HashTable::new(), forgotten_at: 0 };
-        Self { shards: (0..shards).map(|_| ReadMostly::new(empty())).collect(), hasher }
+        Self { shards: (0..SHARDS).map(|_| ReadMostly::new(empty())).collect(), hasher }
     }
 
     #[inline]
@@ -128,8 +125,7 @@ impl<K, S> Shards<K, S> {
     /// By other bits of the hash than the table uses: it takes the lowest and the highest seven.
     #[inline]
     fn shard(&self, hash: u64) -> &ReadMostly<Shard<K>> {
-        let index = (u128::from(hash << 7) * self.shards.len() as u128) >> 64;
-        &self.shards[index as usize]
+        &self.shards[(hash << 7 >> (64 - SHARDS.ilog2())) as usize]
     }
 }
 

@@ -87,9 +87,9 @@ impl Packed {
         if deficit > (cost.spare << UNIT_SHIFT) as i64 {
             return None;
         }
-        // A branch here would often be mispredicted, and would expose the fetch of the word.
-        let ahead = select_unpredictable(deficit > 0, deficit as u64, 0);
-        Some(Self(full.0.wrapping_add(cost.units << UNIT_SHIFT).wrapping_add(ahead)))
+        // The later of the two. A branch here would often be mispredicted, and would expose the fetch of the word.
+        let later = select_unpredictable(deficit > 0, self.0, full.0);
+        Some(Self(later.wrapping_add(cost.units << UNIT_SHIFT)))
     }
 
     /// How far the arrival point is ahead of what has been issued: the deficit of its bucket.

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use tollgate::keyed::{Keyed, Overflow, Table};
+use tollgate::keyed::{Keyed, Overflow, OverflowCounts, Table};
 use tollgate::{Clock, Manual, Monotonic, Nanos, quota as fixed};
 
 use super::{Chosen, keyed};
@@ -112,31 +112,41 @@ fn every_interval_of_every_key_is_within_the_bound() {
     }
 }
 
-/// Charges and pauses, too, are never lost to a sweep: what is charged counts, and what is paused is obeyed.
+/// Keys that are known and full, so that a sweep may forget them at any moment; while it does, three threads charge them,
+/// or pause them. Nothing is lost: each key has been charged three times in the end, and is paused.
 #[test]
-fn charges_are_never_lost_to_a_sweep() {
-    let plain @ (tokens, period, burst) = (1_000_000, S, 5);
-    let builder = Keyed::builder(quota(tokens, period, burst)).max_keys(64);
-    let limit = builder.overflow(Overflow::Refuse).clock(Stalling).build().unwrap();
-    let log = hammer(16, burst, |key, cost| {
-        limit.sweep();
-        if !random().is_multiple_of(4) {
-            return limit.try_acquire_n(&key, cost).is_ok();
+fn charges_and_pauses_are_never_lost_to_a_sweep() {
+    const KEYS: u64 = 64;
+    let limit = keyed(fixed!("1/s burst 10"), KEYS as usize, Overflow::Refuse);
+    for round in 1..300 {
+        let now = at(round * HOUR);
+        limit.clock().set(now);
+        let order = |key: u64| (key * 37 + round) % KEYS;
+        let work = |thread: u64| match thread {
+            0 => drop((0..20).map(|_| limit.sweep()).max()),
+            thread => (0..KEYS).map(order).for_each(|key| {
+                limit.charge(&key, 1);
+                assert!(thread != 1 || limit.pause_until(&key, at(round * HOUR + US)), "key {key} has room");
+            }),
+        };
+        let gate = Barrier::new(THREADS);
+        thread::scope(|scope| {
+            for thread in 0..THREADS as u64 {
+                let (gate, work) = (&gate, &work);
+                scope.spawn(move || {
+                    gate.wait();
+                    work(thread);
+                });
+            }
+        });
+        for key in 0..KEYS {
+            let level = limit.peek(&key).map(|level| (level.available(), level.paused_for()));
+            assert_eq!(level, Some((7, Duration::from_micros(1))), "key {key} in round {round}");
         }
-        // A charge that fits is an admission like any other; others do not count, and only make the rest stricter.
-        let now = limit.clock().now();
-        limit.charge_at(&key, cost, now);
-        limit.pause_until(&key, at(now.as_u64() + US));
-        if random().is_multiple_of(8) {
-            limit.resume(&key);
-        }
-        false
-    });
-    assert_eq!(first_over(&log, plain, |key| key), None, "{limit:?}");
-    assert!(log.len() > 1000, "{}", log.len());
-    thread::sleep(Duration::from_millis(500));
-    limit.sweep();
-    assert_eq!(limit.len(), 0, "no key has lost its record");
+        assert_eq!((limit.len() as u64, limit.overflow_counts()), (KEYS, OverflowCounts::default()));
+    }
+    limit.clock().set(at(300 * HOUR));
+    assert_eq!((limit.sweep() as u64, limit.len()), (KEYS, 0), "no key has lost its record");
 }
 
 fn stalling_table<S: std::hash::BuildHasher>(
@@ -207,7 +217,7 @@ fn a_key_that_all_insert_at_once_is_admitted_once() {
             let admitted = admitted_together(KEYS, round, |key| limit.try_acquire(&key).is_ok());
             assert_eq!((admitted, limit.len() as u64), (KEYS, KEYS), "round {round}, {overflow:?}");
         }
-        assert_eq!(limit.overflow_counts(), Default::default());
+        assert_eq!(limit.overflow_counts(), OverflowCounts::default());
     }
 }
 

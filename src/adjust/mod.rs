@@ -1,0 +1,1 @@
+//! Live change of rate and capacity.

@@ -1,0 +1,1 @@
+//! What waits: order, deadlines and bounds, without a clock.
