@@ -13,6 +13,8 @@ use tollgate::{Bucket, Clock, Limiter, Manual, Nanos, NonDecreasing, Quota, quot
 thread_local! {
     /// Allocations of this thread. Without a destructor and a lazy start, so that counting allocates nothing.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that this thread has been given and has not given back.
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Counting;
@@ -22,11 +24,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        BYTES.with(|bytes| bytes.set(bytes.get().wrapping_add(layout.size())));
         // SAFETY: the caller promises a layout that is not empty.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        BYTES.with(|bytes| bytes.set(bytes.get().wrapping_sub(layout.size())));
         // SAFETY: the caller promises that `pointer` came from `alloc`, so from `System`, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -185,6 +189,20 @@ mod by_key {
             });
             assert_eq!(count, 0, "{quota}");
         }
+    }
+
+    /// A flood of keys fills what room there is; sweeping gives the memory back.
+    #[test]
+    fn memory_is_given_back_after_a_flood() {
+        let keyed = Keyed::<u64>::builder(quota!("1/s")).max_keys(50_000).clock(Manual::new()).build().unwrap();
+        let empty = BYTES.with(Cell::get);
+        (0..200_000).for_each(|key| drop(black_box(keyed.try_acquire(&key))));
+        let full = BYTES.with(Cell::get) - empty;
+        assert!(keyed.len() == 50_000 && full / keyed.len() < 160, "{full} bytes");
+        keyed.clock().advance(Duration::from_secs(1));
+        assert_eq!(keyed.sweep(), 50_000);
+        let left = BYTES.with(Cell::get).saturating_sub(empty);
+        assert!(left < full / 50, "{left} of {full} bytes");
     }
 
     /// Nor does a key that is refused for ever, or for want of room.

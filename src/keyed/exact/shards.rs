@@ -18,7 +18,7 @@ use crate::word::Word;
 const SHARDS: usize = 16;
 
 pub(super) struct Shards<K, S> {
-    shards: Box<[ReadMostly<Shard<K>>]>,
+    shards: [ReadMostly<Shard<K>>; SHARDS],
     hasher: S,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Entry<K> {
 impl<K, S: BuildHasher> Shards<K, S> {
     pub(super) fn new(hasher: S) -> Self {
         let empty = || Shard { entries: HashTable::new(), forgotten_at: 0 };
-        Self { shards: (0..SHARDS).map(|_| ReadMostly::new(empty())).collect(), hasher }
+        Self { shards: std::array::from_fn(|_| ReadMostly::new(empty())), hasher }
     }
 
     #[inline]
