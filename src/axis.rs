@@ -81,19 +81,15 @@ impl Rate {
         if self.whole != 0 { issued.div_ceil(self.whole) } else { self.reached_binary(issued) }
     }
 
-    /// A division of up to 191 bits by 64, in two limbs.
+    /// A division of up to 191 bits by 64, in two limbs. The quotient fits 64 bits: with a shift below 64 the rate is
+    /// at least a unit a nanosecond, and otherwise the upper limb is less than the divisor.
     const fn reached_binary(self, issued: u64) -> u64 {
         let (issued, multiplier) = (issued as u128, self.multiplier as u128);
-        let quotient = if self.shift < 64 {
-            (issued << self.shift).div_ceil(multiplier)
-        } else {
-            let high = issued << (self.shift - 64);
-            if high >= multiplier {
-                return u64::MAX;
-            }
-            (high << 64).div_ceil(multiplier)
-        };
-        if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
+        if self.shift < 64 {
+            return (issued << self.shift).div_ceil(multiplier) as u64;
+        }
+        let high = issued << (self.shift - 64);
+        if high >= multiplier { u64::MAX } else { (high << 64).div_ceil(multiplier) as u64 }
     }
 
     /// The last reading at which no more than `issued` units have been issued.

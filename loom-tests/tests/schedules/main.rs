@@ -4,6 +4,8 @@
 #[cfg(shuttle)]
 mod clocks;
 #[cfg(shuttle)]
+mod keyed;
+#[cfg(shuttle)]
 mod order;
 #[cfg(shuttle)]
 mod tokens;
