@@ -221,6 +221,15 @@ mod tests {
     }
 
     #[test]
+    fn half_a_unit_a_nanosecond_reaches_no_further_than_readings_do() {
+        let half = Rate { whole: 0, multiplier: 1 << 63, shift: 64 };
+        assert_eq!(half.reached((1 << 63) - 1), u64::MAX - 1);
+        assert_eq!((half.reached(1 << 63), half.reached(u64::MAX - 1)), (u64::MAX, u64::MAX));
+        let whole = Rate { shift: 63, ..half };
+        assert_eq!((whole.reached(1 << 63), whole.reached(u64::MAX - 1)), (1 << 63, u64::MAX - 1));
+    }
+
+    #[test]
     fn what_no_reading_reaches_saturates() {
         assert_eq!(axis(1, SECOND << 40, 1 << 60).rate.reached(u64::MAX - 1), u64::MAX);
         assert_eq!(exact(8, 1).rate.reached(u64::MAX), u64::MAX);
