@@ -7,7 +7,7 @@
 
 use core::hint::select_unpredictable;
 
-use crate::axis::{Axis, Rate, SPAN_BITS};
+use crate::axis::{Axis, SPAN_BITS};
 use crate::decision::{Denied, NotYet};
 use crate::quota::Quota;
 
@@ -56,7 +56,7 @@ impl Gcra {
 
     /// The rate of issue.
     #[cfg(feature = "keyed")]
-    pub(crate) fn rate(&self) -> Rate {
+    pub(crate) fn rate(&self) -> crate::axis::Rate {
         self.axis.rate
     }
 

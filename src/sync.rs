@@ -21,22 +21,24 @@ pub(crate) use core::{
 };
 
 #[cfg(feature = "keyed")]
-pub(crate) use self::locks::{Mutex, ReadMostly, lock, read, try_lock, write};
-
-/// Locks that are held also after another thread has panicked with one: what is kept under them is valid at every step.
+pub(crate) use self::mutex::try_lock;
+#[cfg(any(feature = "adjust", feature = "inflight", feature = "keyed", feature = "wait"))]
+pub(crate) use self::mutex::{Mutex, lock};
 #[cfg(feature = "keyed")]
-mod locks {
-    use std::ops::{Deref, DerefMut};
-    use std::sync::{PoisonError, TryLockError};
+pub(crate) use self::read_mostly::{ReadMostly, read, write};
+
+/// A mutex that is locked also after another thread has panicked with it: what is kept under it is valid at every step.
+#[cfg(any(feature = "adjust", feature = "inflight", feature = "keyed", feature = "wait"))]
+mod mutex {
+    use std::ops::DerefMut;
+    use std::sync::PoisonError;
 
     #[cfg(loom)]
-    pub(crate) use loom::sync::{Mutex, RwLock as ReadMostly};
+    pub(crate) use loom::sync::Mutex;
 
     #[cfg(shuttle)]
-    pub(crate) use shuttle::sync::{Mutex, RwLock as ReadMostly};
+    pub(crate) use shuttle::sync::Mutex;
 
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) use crossbeam_utils::sync::ShardedLock as ReadMostly;
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) use std::sync::Mutex;
 
@@ -45,13 +47,32 @@ mod locks {
     }
 
     /// [`lock`], unless another thread holds it.
+    #[cfg(feature = "keyed")]
     pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<impl DerefMut<Target = T>> {
+        use std::sync::TryLockError;
+
         match mutex.try_lock() {
             Ok(guard) => Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
+}
+
+/// A lock whose readers do not meet at it, locked also after a panic.
+#[cfg(feature = "keyed")]
+mod read_mostly {
+    use std::ops::{Deref, DerefMut};
+    use std::sync::PoisonError;
+
+    #[cfg(loom)]
+    pub(crate) use loom::sync::RwLock as ReadMostly;
+
+    #[cfg(shuttle)]
+    pub(crate) use shuttle::sync::RwLock as ReadMostly;
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) use crossbeam_utils::sync::ShardedLock as ReadMostly;
 
     #[inline]
     pub(crate) fn read<T>(lock: &ReadMostly<T>) -> impl Deref<Target = T> {

@@ -202,6 +202,15 @@ fn the_largest_number_is_read_and_the_next_is_not() {
 }
 
 #[test]
+fn a_share_of_the_rate_is_fewer_tokens_or_a_longer_period() {
+    let first = |quota: Quota, shares| quota.split(shares).unwrap().next().unwrap();
+    let quarter = first(quota!("100/s"), 4);
+    assert_eq!((quarter.tokens(), quarter.period()), (25, Duration::from_secs(1)));
+    let third = first(quota!("100/s"), 3);
+    assert_eq!((third.tokens(), third.period()), (100, Duration::from_secs(3)));
+}
+
+#[test]
 fn eighteen_decimals_are_read_and_no_more() {
     let with = |zeros| Quota::parse(&format!("1.{}k/s", "0".repeat(zeros)));
     assert_eq!([0, 1, 17, 18].map(|zeros| with(zeros).is_ok()), [false, true, true, true]);
