@@ -72,6 +72,10 @@ pub(crate) enum Unraised {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lowered(u64);
 
+/// What a word reads while its quota is not in force. No rule admits anything on it: it is above every arrival point.
+#[cfg(feature = "adjust")]
+const RETIRED: u64 = u64::MAX;
+
 impl Word {
     pub(crate) fn new(arrival: u64) -> Self {
         Self { arrival: AtomicU64::new(arrival), hold: AtomicU64::new(0) }
@@ -235,5 +239,57 @@ impl Lowered {
     /// Units lowered since, given what [`Undoable::undo`] tells its rule.
     pub(crate) fn until(self, lowered: u64) -> u64 {
         lowered.wrapping_sub(self.0)
+    }
+}
+
+/// Retiring a word and putting it back, for a quota that changes. One thread at a time does either.
+///
+/// * **Retiring** acquires, as an undo does: the clock read after it is no older than any reading that the word has
+///   been raised with.
+/// * **Reviving** releases the arrival point, after the hold. Who has seen the word retired and then, with `Acquire`,
+///   no longer retired, happens after all that was done before it was revived.
+#[cfg(feature = "adjust")]
+impl Word {
+    pub(crate) fn retired() -> Self {
+        Self::new(RETIRED)
+    }
+
+    #[inline]
+    pub(crate) fn is_retired(&self) -> bool {
+        self.arrival.load(Ordering::Acquire) == RETIRED
+    }
+
+    /// Lets nobody move the word from here on, and returns the arrival point it had.
+    pub(crate) fn retire(&self) -> u64 {
+        self.arrival.swap(RETIRED, Ordering::Acquire)
+    }
+
+    /// Puts a retired word to `arrival`, with nothing admitted before the reading `hold`.
+    pub(crate) fn revive(&self, arrival: u64, hold: u64) {
+        self.hold_from(hold);
+        self.arrival.store(arrival, Ordering::Release);
+    }
+
+    /// Admits nothing before the reading `hold`, in place of any other pause.
+    pub(crate) fn hold_from(&self, hold: u64) {
+        self.hold.store(hold, Ordering::Release);
+    }
+
+    /// Raises the arrival point to what `next` makes of it, unless the word is retired; tells whether it did.
+    pub(crate) fn raise_unless_retired(&self, next: impl Fn(u64) -> u64) -> bool {
+        self.raise(|arrival| (arrival != RETIRED).then(|| next(arrival))).is_ok()
+    }
+
+    /// Lowers the arrival point to what `next` makes of it, unless the word is retired; tells whether it did. It is not
+    /// accounted for: such a word's charges are never undone.
+    pub(crate) fn lower_unless_retired(&self, next: impl Fn(u64) -> u64) -> bool {
+        let mut seen = self.arrival();
+        while seen != RETIRED {
+            match self.exchange(seen, next(seen), Ordering::Release, Ordering::Relaxed) {
+                Ok(()) => return true,
+                Err(changed) => seen = changed,
+            }
+        }
+        false
     }
 }

@@ -1,5 +1,9 @@
 //! The bucket: one word, a quota and a clock.
 
+#[cfg(feature = "wait")]
+mod booked;
+#[cfg(feature = "wait")]
+mod cancelled;
 mod charge;
 mod persist;
 mod ruled;
@@ -9,6 +13,10 @@ use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
+#[cfg(feature = "wait")]
+use self::booked::Ledger;
+#[cfg(feature = "wait")]
+pub(crate) use self::booked::{Booked, Spacing};
 pub use self::charge::Charge;
 pub(crate) use self::ruled::Ruled;
 use crate::clock::{Clock, Monotonic};
@@ -68,6 +76,8 @@ pub struct Bucket<C = Monotonic> {
     gcra: Gcra,
     clock: C,
     word: CachePadded<Undoable>,
+    #[cfg(feature = "wait")]
+    ledger: Ledger,
 }
 
 #[cfg(feature = "std")]
@@ -84,7 +94,14 @@ impl<C: Clock> Bucket<C> {
         let gcra = Gcra::new(&quota);
         let issued = gcra.issued(clock.now().as_u64());
         let word = CachePadded::new(Undoable::new(gcra.holding(issued, quota.initial_tokens())));
-        Self { quota, gcra, clock, word }
+        Self {
+            quota,
+            gcra,
+            clock,
+            word,
+            #[cfg(feature = "wait")]
+            ledger: Ledger::new(),
+        }
     }
 
     /// Admits one token now, or refuses and consumes nothing.

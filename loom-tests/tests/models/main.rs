@@ -4,7 +4,13 @@
 //! get a token every nanosecond unless said otherwise, so a reading of 4 has brought four tokens.
 
 #[cfg(loom)]
+mod adjust;
+#[cfg(loom)]
+mod booking;
+#[cfg(loom)]
 mod give_back;
+#[cfg(loom)]
+mod inflight;
 #[cfg(loom)]
 mod keyed;
 #[cfg(loom)]
@@ -17,6 +23,8 @@ mod order;
 mod partial;
 #[cfg(loom)]
 mod pause;
+#[cfg(loom)]
+mod queue;
 #[cfg(loom)]
 mod reading;
 #[cfg(loom)]

@@ -3,12 +3,20 @@
 //! Beside the reported numbers every test walks through more values of the same kind, for a fault is a kind and not a
 //! number. `Pair` checks each call against the rational model, so those walks need no expectations of their own.
 
+#[cfg(feature = "adjust")]
+mod adjust;
 mod burst;
 mod clock;
 mod concurrency;
 mod cost;
 mod extremes;
+#[cfg(feature = "inflight")]
+mod inflight;
 #[cfg(feature = "keyed")]
 mod keyed;
+#[cfg(feature = "wait")]
+mod queue;
 mod refund;
 mod rounding;
+#[cfg(feature = "wait")]
+mod wait;

@@ -1,0 +1,166 @@
+//! What it costs that a quota can be changed: `cargo bench -p tollgate-bench --bench adjust`.
+//!
+//! A fixed bucket and an adjustable one in the same rounds, each row beside its twin: before any change, after one, and
+//! with a quota that no cell is kept for. An admission may cost at most 1.15 times the fixed bucket's. Exit code 1 if one
+//! does not hold, 0 otherwise; on a machine whose default clock is not the time-stamp counter the bar says nothing.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tollgate::adjust::{Adjustable, Held};
+use tollgate::{Bucket, Quota};
+use tollgate_bench::loops::{back_to_back, fenced, waiting, weighted, weighted_cost};
+use tollgate_bench::machine::Machine;
+use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
+use tollgate_bench::scenario::{Audit, Scenario};
+use tollgate_bench::{Contender, Decide, Waits, floors, thread};
+
+const PASSES: usize = 5;
+const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
+const IDLE: &str = "fence alone";
+const LIMIT: f64 = 1.15;
+
+/// An adjustable bucket, as a contender.
+struct Ours(Adjustable);
+
+impl Decide for Ours {
+    #[inline(always)]
+    fn decide(&self) -> bool {
+        self.0.try_acquire().is_ok()
+    }
+
+    #[inline(always)]
+    fn decide_n(&self, cost: u32) -> bool {
+        self.0.try_acquire_n(cost.into()).is_ok()
+    }
+}
+
+impl Waits for Ours {
+    #[inline(always)]
+    fn decide_or_wait(&self) -> Result<(), Duration> {
+        self.0.try_acquire().map_err(|denied| denied.wait().unwrap_or(Duration::MAX))
+    }
+}
+
+impl Ours {
+    fn new(quota: Quota) -> Self {
+        Self(Adjustable::new(quota))
+    }
+
+    /// As if it had been made for the quota, but changed to it after so many others.
+    fn changed(quota: Quota, others: u64) -> Self {
+        let limit = Adjustable::new(quota.burst(quota.capacity() / 2).unwrap_or(quota));
+        for more in 1..=others {
+            limit
+                .adjust(quota.burst(quota.capacity() + more).expect("a representable quota"), Held::Fraction);
+        }
+        limit.adjust(quota, Held::Fraction);
+        Self(limit)
+    }
+}
+
+struct Field {
+    fence: floors::Nothing,
+    fixed: Bucket,
+    fixed_empty: Bucket,
+    new: Ours,
+    new_empty: Ours,
+    changed: Ours,
+    changed_empty: Ours,
+    beyond: Ours,
+}
+
+impl Field {
+    fn new() -> Self {
+        let quota = |scenario: Scenario| scenario.quota(0.0, 0);
+        let (admit, deny) = (quota(Scenario::Admit), quota(Scenario::Deny));
+        let field = Self {
+            fence: floors::Nothing,
+            fixed: Contender::build(admit),
+            fixed_empty: Contender::build(deny),
+            new: Ours::new(admit),
+            new_empty: Ours::new(deny),
+            changed: Ours::changed(admit, 1),
+            changed_empty: Ours::changed(deny, 1),
+            beyond: Ours::changed(admit, 600),
+        };
+        for limit in [&field.new_empty, &field.changed_empty] {
+            let _drained = limit.0.acquire_up_to(u64::MAX);
+        }
+        field
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let mut rows = vec![fenced_row(IDLE, &self.fence, Audit::All)];
+        rows.extend(admissions("fixed", &self.fixed));
+        rows.extend(admissions("adjustable", &self.new));
+        rows.extend(admissions("changed", &self.changed));
+        rows.extend(refusals("fixed", &self.fixed_empty));
+        rows.extend(refusals("adjustable", &self.new_empty));
+        rows.extend(refusals("changed", &self.changed_empty));
+        rows.push(plain("admission, beyond the cells that are kept", &self.beyond, Audit::All));
+        rows
+    }
+}
+
+fn admissions<'a>(name: &str, limiter: &'a impl Decide) -> [Row<'a>; 3] {
+    [
+        plain(&format!("admission, {name}"), limiter, Audit::All),
+        Row::new(format!("weighted admission, {name}"), Audit::All, move |calls| {
+            let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
+            Lap { admitted: lap.offered * u64::from(lap.admitted == calls), ..lap }
+        }),
+        fenced_row(&format!("fenced admission, {name}"), limiter, Audit::All),
+    ]
+}
+
+fn refusals<'a>(name: &str, limiter: &'a impl Waits) -> [Row<'a>; 3] {
+    [
+        plain(&format!("refusal, {name}"), limiter, Audit::Nothing),
+        Row::new(format!("refusal with its wait, {name}"), Audit::Nothing, move |calls| {
+            Lap::of(calls, || waiting(limiter, calls))
+        }),
+        fenced_row(&format!("fenced refusal, {name}"), limiter, Audit::Nothing),
+    ]
+}
+
+fn plain<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
+    Row::new(name, audit, move |calls| Lap::of(calls, || back_to_back(limiter, calls)))
+}
+
+fn fenced_row<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
+    Row::new(name, audit, move |calls| Lap::of(calls, || fenced(limiter, calls)))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    if has("--list") {
+        return ExitCode::SUCCESS;
+    }
+    let smoke = !has("--bench");
+    let machine = Machine::here();
+    thread::pin_to(0);
+    // All of them stay where they are until the end, so that each pass has its own places in memory.
+    let fields: Vec<Field> = (0..PASSES).map(|_| Field::new()).collect();
+    let plan = if smoke { SMOKE } else { Plan::PASS };
+    let table = Passes::taken(PASSES, |pass| measure(&mut fields[pass].rows(), plan));
+    println!("{machine}\n\n{:<44}{:>9}{:>10}", "row", "ns", "to fixed");
+    let mut holds = true;
+    for name in table.names() {
+        let (row, kind) = name.split_once(", ").unwrap_or((name, ""));
+        let fixed = format!("{row}, fixed");
+        let ratio = match (name == IDLE, row.starts_with("fenced")) {
+            (true, _) => 1.0,
+            (_, true) => table.net_ratio(name, &fixed, IDLE),
+            (_, false) => table.ratio(name, &fixed),
+        };
+        println!("{name:<44}{:>9.2}{ratio:>10.3}", table.nanos(name));
+        let has_a_bar =
+            row.ends_with("admission") && !row.starts_with("fenced") && !kind.starts_with("beyond");
+        holds &= !has_a_bar || ratio <= LIMIT;
+    }
+    let counts = machine.reads_tsc() && !smoke;
+    println!("\nadmissions within {LIMIT} of a fixed bucket's: {}", if holds { "PASS" } else { "FAIL" });
+    if holds || !counts { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
