@@ -85,13 +85,12 @@ impl Gcra {
         if tokens.wrapping_sub(1) >= self.capacity {
             return Err(self.never(tokens));
         }
-        Ok(self.valid_cost(tokens))
+        Ok(self.valid_cost(tokens * self.axis.unit))
     }
 
-    /// A cost that is known to be from 1 to the capacity.
+    /// A cost of so many units, which is known to be from one token to the capacity.
     #[inline(always)]
-    pub(crate) fn valid_cost(&self, tokens: u64) -> Cost {
-        let units = tokens * self.axis.unit;
+    pub(crate) fn valid_cost(&self, units: u64) -> Cost {
         Cost { units, spare: self.span - units }
     }
 

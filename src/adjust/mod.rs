@@ -130,7 +130,7 @@ impl<C: Clock> Adjustable<C> {
     pub fn try_acquire(&self) -> Result<(), Denied> {
         self.ask(|cell| match cell.refuse_at_a_glance(&cell.gcra.one, &self.clock) {
             Some(denied) => Err(denied),
-            None => cell.ruled().admit(1, &cell.gcra.one, self.clock.now()).map(drop),
+            None => cell.ruled().admit(&cell.gcra.one, self.clock.now()).map(drop),
         })
     }
 
@@ -141,7 +141,7 @@ impl<C: Clock> Adjustable<C> {
     /// As [`try_acquire`](Self::try_acquire).
     #[inline(always)]
     pub fn try_acquire_at(&self, now: Nanos) -> Result<(), Denied> {
-        self.ask(|cell| cell.ruled().admit(1, &cell.gcra.one, now).map(drop))
+        self.ask(|cell| cell.ruled().admit(&cell.gcra.one, now).map(drop))
     }
 
     /// Admits `cost` tokens now, all of them or none.
@@ -157,7 +157,7 @@ impl<C: Clock> Adjustable<C> {
             let asked = cell.gcra.cost(cost)?;
             match cell.refuse_at_a_glance(&asked, &self.clock) {
                 Some(denied) => Err(denied),
-                None => cell.ruled().admit(cost, &asked, self.clock.now()).map(drop),
+                None => cell.ruled().admit(&asked, self.clock.now()).map(drop),
             }
         })
     }
@@ -169,7 +169,7 @@ impl<C: Clock> Adjustable<C> {
     /// As [`try_acquire_n`](Self::try_acquire_n).
     #[inline(always)]
     pub fn try_acquire_n_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
-        self.ask(|cell| cell.ruled().admit(cost, &cell.gcra.cost(cost)?, now).map(drop))
+        self.ask(|cell| cell.ruled().admit(&cell.gcra.cost(cost)?, now).map(drop))
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: 0 if none are there, while the bucket is

@@ -129,7 +129,7 @@ impl<C: Clock> Bucket<C> {
     /// [`Denied::NotYet`], with the exact wait from `now`.
     #[inline(always)]
     pub fn try_acquire_at(&self, now: Nanos) -> Result<(), Denied> {
-        self.ruled().admit(1, &self.gcra.one, now).map(drop)
+        self.ruled().admit(&self.gcra.one, now).map(drop)
     }
 
     /// Admits `cost` tokens now, all of them or none.
@@ -144,7 +144,7 @@ impl<C: Clock> Bucket<C> {
         let asked = self.gcra.cost(cost)?;
         match self.refuse_at_a_glance(&asked) {
             Some(denied) => Err(denied),
-            None => self.ruled().admit(cost, &asked, self.clock.now()).map(drop),
+            None => self.ruled().admit(&asked, self.clock.now()).map(drop),
         }
     }
 
@@ -155,7 +155,7 @@ impl<C: Clock> Bucket<C> {
     /// As [`try_acquire_n`](Self::try_acquire_n).
     #[inline(always)]
     pub fn try_acquire_n_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
-        self.ruled().admit(cost, &self.gcra.cost(cost)?, now).map(drop)
+        self.ruled().admit(&self.gcra.cost(cost)?, now).map(drop)
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: 0 if none are there, while the bucket is
@@ -190,7 +190,7 @@ impl<C: Clock> Bucket<C> {
     pub fn try_charge_at(&self, cost: u64, now: Nanos) -> Result<Charge<'_, C>, Denied> {
         let asked = self.gcra.cost(cost)?;
         let lowered = self.word.lowered();
-        let written = self.ruled().admit(cost, &asked, now)?;
+        let written = self.ruled().admit(&asked, now)?;
         Ok(Charge { bucket: self, units: asked.units, written, lowered })
     }
 

@@ -23,7 +23,7 @@ impl Ruled<'_> {
     /// refusal says falls away, but only the caller's compiler can see that. Left to itself it inlines the first call in
     /// a program and not the second, which then takes twice the instructions.
     #[inline(always)]
-    pub(crate) fn admit(self, tokens: u64, cost: &Cost, now: Nanos) -> Result<u64, Denied> {
+    pub(crate) fn admit(self, cost: &Cost, now: Nanos) -> Result<u64, Denied> {
         let (now, hold) = (now.as_u64(), self.word.hold());
         let needed = if self.is_open(now, hold) {
             let issued = self.gcra.issued(now);
@@ -31,7 +31,7 @@ impl Ruled<'_> {
             match self.word.raise_from(arrival, |arrival| self.gcra.admit(arrival, issued, *cost)) {
                 Ok(written) => return Ok(written),
                 Err(Unraised::Declined) => self.gcra.needed_within_horizon(arrival, *cost),
-                Err(Unraised::Overtaken(_)) => match self.admit_overtaken(tokens, now) {
+                Err(Unraised::Overtaken(_)) => match self.admit_overtaken(cost.units, now) {
                     Ok(written) => return Ok(written),
                     Err(seen) => self.gcra.needed_within_horizon(seen, *cost),
                 },
@@ -46,8 +46,8 @@ impl Ruled<'_> {
     /// rest again; its answer fits into registers too.
     #[cold]
     #[inline(never)]
-    fn admit_overtaken(self, tokens: u64, now: u64) -> Result<u64, u64> {
-        let (cost, issued) = (self.gcra.valid_cost(tokens), self.gcra.issued(now));
+    fn admit_overtaken(self, units: u64, now: u64) -> Result<u64, u64> {
+        let (cost, issued) = (self.gcra.valid_cost(units), self.gcra.issued(now));
         self.word.raise(|arrival| self.gcra.admit(arrival, issued, cost)).map(|raised| raised.written)
     }
 

@@ -61,9 +61,7 @@ impl Rest {
         self.calls.fetch_add(1, Ordering::Relaxed);
         match &self.choice {
             Choice::Refuse => Err(Denied::NoRoom(room)),
-            Choice::Share { gcra, word } => {
-                Ruled { gcra, word }.admit(tokens, &gcra.cost(tokens)?, now).map(drop)
-            }
+            Choice::Share { gcra, word } => Ruled { gcra, word }.admit(&gcra.cost(tokens)?, now).map(drop),
             Choice::Admit => Ok(()),
         }
     }

@@ -295,7 +295,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
     #[inline(always)]
     fn admit(&self, entry: &Entry<K>, cost: u64, now: Nanos) -> Result<(), Denied> {
         let ruled = self.ruled(entry);
-        ruled.admit(cost, &ruled.gcra.cost(cost)?, now).map(drop)
+        ruled.admit(&ruled.gcra.cost(cost)?, now).map(drop)
     }
 
     /// The class of a key that is inserted.
