@@ -34,7 +34,8 @@ use crate::sync::{AtomicU64, Ordering};
 /// let tenants: Keyed<String> = Keyed::new(quota!("10/s burst 20"))?;
 /// assert!(tenants.try_acquire("acme").is_ok());
 /// assert!(tenants.try_acquire_n("acme", 20).is_err());
-/// assert_eq!(tenants.peek("initech").available(), 20);
+/// assert_eq!(tenants.peek("acme").map(|level| level.available()), Some(19));
+/// assert_eq!(tenants.peek("initech"), None, "not known, so its bucket is full");
 /// assert_eq!(tenants.len(), 1);
 /// # Ok::<(), tollgate::keyed::KeyedError>(())
 /// ```
