@@ -226,6 +226,28 @@ impl Undoable {
     }
 }
 
+/// For charges whose place on the axis must be told exactly.
+#[cfg(feature = "wait")]
+impl Undoable {
+    /// The arrival point, and what had been lowered by the time it was read: exactly so, unless a lowering is still under
+    /// way after some attempts; then less.
+    ///
+    /// A lowering announces itself before it lowers the word, and adds to what was lowered before it withdraws the
+    /// announcement. So where none is announced after the word was read, all that came before are counted; and one that
+    /// comes after changes the word, so that an exchange from what was read here fails.
+    pub(crate) fn arrival_and_lowered(&self) -> (u64, Lowered) {
+        let mut arrival = self.word.arrival.load(Ordering::Acquire);
+        for _ in 0..UNDO_ATTEMPTS {
+            if self.lowering.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            spin_loop();
+            arrival = self.word.arrival.load(Ordering::Acquire);
+        }
+        (arrival, self.lowered())
+    }
+}
+
 impl Deref for Undoable {
     type Target = Word;
 

@@ -9,7 +9,7 @@ use crate::decision::Denied;
 use crate::gcra::Cost;
 use crate::nanos::Nanos;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
-use crate::word::Lowered;
+use crate::word::{Lowered, Unraised};
 
 /// A place: when it is due, and what it takes to give it back.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,6 @@ impl<C: Clock> Bucket<C> {
         now: Nanos,
     ) -> Result<Booked, Denied> {
         let cost = self.spaced(cost, spacing)?;
-        let lowered = self.word.lowered();
         let start = now.max(Nanos::new(self.word.hold()));
         let latest = now.saturating_add(longest);
         if start > latest || !self.gcra.counts(start.as_u64()) {
@@ -87,12 +86,17 @@ impl<C: Clock> Bucket<C> {
         let next = |arrival: u64| {
             self.gcra.admit(arrival, at_last, cost).map(|_| self.gcra.charge(arrival, issued, cost.units))
         };
-        match self.word.raise(next) {
-            Ok(raised) => {
-                let due = self.due(raised.seen, start, cost);
-                Ok(Booked { due, units: cost.units, written: raised.written, lowered })
+        // With what had been lowered before it, so that its stretch of the axis is known exactly.
+        loop {
+            let (seen, lowered) = self.word.arrival_and_lowered();
+            match self.word.raise_from(seen, next) {
+                Ok(written) => {
+                    let due = self.due(seen, start, cost);
+                    return Ok(Booked { due, units: cost.units, written, lowered });
+                }
+                Err(Unraised::Declined) => return Err(self.refuse_place(seen, start, cost, longest, now)),
+                Err(Unraised::Overtaken(_)) => {}
             }
-            Err(seen) => Err(self.refuse_place(seen, start, cost, longest, now)),
         }
     }
 
