@@ -173,16 +173,11 @@ impl InFlight {
     ///
     /// [`LimitError::OutOfRange`] for a limit of 0 or of 2^31 and more; then nothing has changed.
     pub fn set_limit(&self, limit: u32) -> Result<u32, LimitError> {
-        LimitError::checked(limit).map(|limit| self.move_limit(limit))
-    }
-
-    /// [`set_limit`](Self::set_limit) to one that can be.
-    fn move_limit(&self, limit: u32) -> u32 {
-        let before = self.count.set_limit(limit);
+        let before = self.count.set_limit(LimitError::checked(limit)?);
         if before.is_marked() {
             self.hand_over();
         }
-        before.limit()
+        Ok(before.limit())
     }
 
     #[inline(always)]

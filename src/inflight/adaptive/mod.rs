@@ -154,14 +154,20 @@ impl<A: Algorithm, C: Clock> Adaptive<A, C> {
 impl<A: Algorithm, C> Shared<A, C> {
     /// Moves the limit by what is known of work that has ended.
     fn learn(&self, sample: &Sample) {
+        if self.move_estimate(sample) {
+            // Without the lock: who is woken may have work that has ended too.
+            self.in_flight.hand_over();
+        }
+    }
+
+    /// Moves estimate and limit; tells whether someone waits for what that may have freed.
+    fn move_estimate(&self, sample: &Sample) -> bool {
         let mut rule = lock(&self.rule);
         let (algorithm, estimate) = &mut *rule;
         *estimate = self.bounds.clamp(algorithm.next(*estimate, sample), *estimate);
         let limit = *estimate as u32;
-        if limit != self.in_flight.limit() {
-            // Under the lock, so that an older estimate is not written after a newer one.
-            self.in_flight.move_limit(limit);
-        }
+        // Under the lock, so that an older estimate is not written after a newer one.
+        limit != self.in_flight.limit() && self.in_flight.count.set_limit(limit).is_marked()
     }
 }
 

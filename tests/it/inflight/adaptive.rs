@@ -1,11 +1,13 @@
 //! A limit that finds its own height.
 
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use tollgate::inflight::{
-    Adaptive, Aimd, Algorithm, Bounds, Gradient, LimitError, NoPermit, Outcome, Sample,
+    Adaptive, Aimd, Algorithm, Bounds, Gradient, LimitError, NoPermit, Outcome, Sample, Watched,
 };
 use tollgate::{Manual, Nanos};
 
@@ -174,6 +176,28 @@ fn parameters_that_cannot_be() {
     }
     let bounds = Bounds::new(1, 2, 3).unwrap();
     assert_eq!((bounds.min(), bounds.initial(), bounds.max()), (1, 2, 3));
+}
+
+/// Whoever is woken because the limit rose may have work of its own that has ended: no lock is held while it is woken.
+#[test]
+fn who_is_woken_may_finish_work_at_once() {
+    struct Finishes(Mutex<Option<Watched<Aimd, Arc<Manual>>>>);
+
+    impl Wake for Finishes {
+        fn wake(self: Arc<Self>) {
+            let watched = self.0.lock().unwrap().take();
+            watched.expect("it is woken once").finish(Outcome::Success);
+        }
+    }
+
+    let limit = adaptive(Aimd::default(), Bounds::new(2, 2, 10).unwrap());
+    let (first, second) = (limit.try_acquire().unwrap(), limit.try_acquire().unwrap());
+    let waker = Waker::from(Arc::new(Finishes(Mutex::new(Some(second)))));
+    let mut waiting = Box::pin(limit.acquire());
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    first.finish(Outcome::Success);
+    assert!(matches!(waiting.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(_))));
+    assert_eq!((limit.limit(), limit.in_use()), (4, 0));
 }
 
 #[test]
