@@ -60,9 +60,9 @@ impl Gcra {
         self.axis.rate
     }
 
-    /// The time in which an empty bucket is filled, in nanoseconds.
+    /// The time in which an empty bucket is filled.
     #[cfg(feature = "keyed")]
-    pub(crate) fn fill_time(&self) -> u64 {
+    pub(crate) fn fill_nanos(&self) -> u64 {
         self.axis.rate.reached(self.span)
     }
 

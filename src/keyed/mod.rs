@@ -7,9 +7,9 @@
 //! | keys | any `Hash + Eq`, stored, compared | anything `Hash`, not stored: a tag of 20 bits stands for it |
 //! | exact | yes | keys that share a tag in a set share a limit: stricter, never looser |
 //! | memory | grows to [`max_keys`](KeyedBuilder::max_keys), given back by sweeping | fixed: eight bytes a word |
-//! | verbs | all of a bucket but the reservable ones | `try_acquire`, `try_acquire_n`, `peek` |
+//! | verbs | `try_acquire` and its twins, `charge`, `refund`, `pause_until`, `resume`, `peek` | `try_acquire`, `try_acquire_n`, `peek` |
 //! | quotas | one, or one for each class | one |
-//! | a decision | look-up in a concurrent map, two loads, a compare-exchange | one cache line, a compare-exchange |
+//! | a decision | a read lock that threads do not share, a look-up, a compare-exchange | one cache line, a compare-exchange |
 //!
 //! # Forgetting a key
 //!
@@ -38,5 +38,5 @@ pub use self::table::{Table, TableBuilder};
 /// The hash of keys unless another is chosen: foldhash, seeded at random for each limiter.
 ///
 /// With an unknown seed, keys cannot be chosen so as to meet in one place. Where that must hold against an adversary who
-/// can measure single collisions, choose [`std::hash::RandomState`] (SipHash), which costs some 5 ns more.
+/// can measure single collisions, choose [`std::hash::RandomState`] (SipHash), which costs some 10 ns more.
 pub type RandomState = foldhash::quality::RandomState;

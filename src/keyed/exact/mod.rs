@@ -41,7 +41,8 @@ use crate::sync::{AtomicU64, Ordering};
 /// ```
 ///
 /// Each key has a bucket of its own under the bound of [`Bucket`](crate::Bucket). Look-ups borrow, so a `String` is
-/// found by a `&str` without an allocation; the key is made, by [`ToOwned`], when it is inserted.
+/// found by a `&str` without an allocation; the key is made, by [`ToOwned`], when it is inserted. Keys are hashed and compared
+/// under a lock, so their [`Hash`] and [`Eq`] must not call the limiter.
 ///
 /// # Sweeping
 ///

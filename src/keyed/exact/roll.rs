@@ -9,6 +9,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use crossbeam_utils::CachePadded;
 
@@ -18,8 +19,8 @@ const STRIPES: usize = 16;
 
 const NEVER: u64 = u64::MAX;
 
-/// Time between two sweeps that callers do on their way, in nanoseconds.
-const REST: u64 = 250_000;
+/// Time between two sweeps that callers do on their way.
+const TURN_EVERY_NANOS: u64 = 250_000;
 
 pub(super) struct Roll {
     stripes: Box<[CachePadded<Stripe>]>,
@@ -74,7 +75,7 @@ impl Roll {
     /// Looks at up to `most` keys that were due by `then` in one stripe, unless another caller does.
     pub(super) fn take_turn(&self, now: u64, then: u64, most: usize, look: impl Fn(u64) -> Found) {
         let next = self.next.load(Ordering::Relaxed);
-        let after = now.saturating_add(REST);
+        let after = now.saturating_add(TURN_EVERY_NANOS);
         if now < next
             || self.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err()
         {
@@ -125,18 +126,16 @@ impl Stripe {
     }
 
     fn visit(&self, records: &mut Records, by: u64, most: usize, look: impl Fn(u64) -> Found) -> usize {
-        let mut forgotten = 0;
+        let (mut forgotten, by) = (0, by.min(NEVER - 1));
         for _ in 0..most {
-            let Some(Reverse((_, hash))) =
-                records.peek().filter(|record| record.0.0 <= by.min(NEVER - 1)).copied()
-            else {
+            let Some(record) = records.peek_mut().filter(|record| record.0.0 <= by) else {
                 break;
             };
-            records.pop();
+            let Reverse((_, hash)) = PeekMut::pop(record);
             match look(hash) {
                 Found::Forgotten => forgotten += 1,
                 Found::Gone => {}
-                Found::Busy(until) => records.push(Reverse((until.max(by.saturating_add(1)), hash))),
+                Found::Busy(until) => records.push(Reverse((until.max(by + 1), hash))),
             }
         }
         if records.capacity() > 64 && records.len() < records.capacity() / 4 {

@@ -20,9 +20,9 @@ const TURN: usize = 64;
 /// Keys looked at in each of the roll's sixteen stripes for a newcomer without room.
 const SEARCH: usize = 4;
 
-/// How long a key is kept after its bucket has become full while nobody wants its room, in nanoseconds: a key that is
-/// used all the time should not be inserted all the time, however soon its bucket is full.
-const LINGER: u64 = 1_000_000_000;
+/// How long a key is kept after its bucket has become full while nobody wants its room: a key that is used all the time
+/// should not be inserted all the time, however soon its bucket is full.
+const LINGER_NANOS: u64 = 1_000_000_000;
 
 /// What came of a key that was not known.
 enum Entered<T> {
@@ -118,7 +118,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
     #[cold]
     #[inline(never)]
     pub(super) fn take_turn(&self, now: Nanos) {
-        let full_since = now.as_u64().saturating_sub(LINGER);
+        let full_since = now.as_u64().saturating_sub(LINGER_NANOS);
         self.roll.take_turn(now.as_u64(), full_since, TURN, |hash| self.forget(hash, full_since, now));
     }
 
@@ -151,7 +151,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
     /// When to look at the entry again: when it is due; but debts may be refunded and pauses ended, so no later than in
     /// the time that it takes to fill a bucket.
     fn look_at(&self, entry: &Entry<K>, now: Nanos) -> u64 {
-        let fill = self.ruled(entry).gcra.fill_time().max(LINGER);
-        self.due(entry).min(now.as_u64().saturating_add(fill))
+        let nanos = self.ruled(entry).gcra.fill_nanos().max(LINGER_NANOS);
+        self.due(entry).min(now.as_u64().saturating_add(nanos))
     }
 }

@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use super::packed::{HALF_TURN, SPAN_BITS};
 use super::set::{PLACES, Set};
-use super::{SLACK, STEP, Table};
+use super::{SLACK_NANOS, STEP, Table};
 use crate::clock::{Clock, Monotonic};
 use crate::gcra::Gcra;
 use crate::keyed::overflow::Rest;
@@ -92,7 +92,7 @@ impl<C: Clock, S: BuildHasher> TableBuilder<C, S> {
         let sets: Box<[Set]> = (0..words.div_ceil(PLACES)).map(|_| Set::new()).collect();
         let gcra = Gcra::within(&quota, SPAN_BITS);
         let (now, stride) = (clock.now(), stride(sets.len() as u64));
-        let reach = (quota.capacity() * gcra.one.units).saturating_add(gcra.issued(SLACK));
+        let reach = (quota.capacity() * gcra.one.units).saturating_add(gcra.issued(SLACK_NANOS));
         let step = STEP.min(sets.len() as u64);
         let swept = CachePadded::new(AtomicU64::new(gcra.issued(now.as_u64()) >> stride));
         let rest = CachePadded::new(Rest::new(overflow, now));

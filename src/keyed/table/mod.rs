@@ -29,8 +29,8 @@ const STEP: u64 = 16;
 /// A call that finds much to sweep does at most one part in so many of the table.
 const CALLS_A_PASS: u64 = 32;
 
-/// Readings of different threads differ by less than so much, in nanoseconds.
-const SLACK: u64 = 60_000_000_000;
+/// Readings of different threads differ by less than so much.
+const SLACK_NANOS: u64 = 60_000_000_000;
 
 /// Limits by key in fixed memory: one word of eight bytes a key, and no key stored.
 ///
@@ -54,7 +54,7 @@ const SLACK: u64 = 60_000_000_000;
 /// The hash of the key chooses a set of eight words, and its 20 low bits are the key's tag. A word holds a tag, the
 /// arrival point modulo 2^43 units, and one bit for insertion. A unit is the fraction of a token on the quota's axis
 /// (see the [crate docs](crate#how-it-works)), chosen so that the capacity is less than 2^40 units: for 100 a second and
-/// a burst of 100, 10 ns of refill / 10^6, and no decision is rounded; for 1 a day, 157 ns of refill.
+/// a burst of 100 it is the refill of 1 ns, and no decision is rounded; for 1 a day, the refill of 157 ns.
 ///
 /// # Two keys with one word
 ///
@@ -238,7 +238,7 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
         (&self.sets[index as usize], Tag::of(hash))
     }
 
-    /// How many sets are due for sweeping, at most all.
+    /// How many sets are due for sweeping, some perhaps more than once.
     #[inline]
     fn sets_due(&self, issued: u64) -> u64 {
         (issued >> self.stride).saturating_sub(self.swept.load(Ordering::Relaxed))
