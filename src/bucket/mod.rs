@@ -21,7 +21,7 @@ pub use self::charge::Charge;
 pub(crate) use self::ruled::Ruled;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
-use crate::gcra::{Cost, Gcra};
+use crate::gcra::Gcra;
 use crate::level::Level;
 use crate::limiter::Limiter;
 use crate::nanos::Nanos;
@@ -116,7 +116,7 @@ impl<C: Clock> Bucket<C> {
     #[doc(alias = "until_ready")]
     #[inline(always)]
     pub fn try_acquire(&self) -> Result<(), Denied> {
-        match self.refuse_at_a_glance(&self.gcra.one) {
+        match self.ruled().refuse_at_a_glance(&self.gcra.one, &self.clock) {
             Some(denied) => Err(denied),
             None => self.try_acquire_at(self.clock.now()),
         }
@@ -142,7 +142,7 @@ impl<C: Clock> Bucket<C> {
     #[inline(always)]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
         let asked = self.gcra.cost(cost)?;
-        match self.refuse_at_a_glance(&asked) {
+        match self.ruled().refuse_at_a_glance(&asked, &self.clock) {
             Some(denied) => Err(denied),
             None => self.ruled().admit(&asked, self.clock.now()).map(drop),
         }
@@ -287,23 +287,10 @@ impl<C: Clock> Bucket<C> {
         &self.clock
     }
 
-    /// The refusal, if the cost would not be admitted even at the latest time that it can be now. Nothing at all for
-    /// clocks that cannot be glanced at.
-    #[inline(always)]
-    fn refuse_at_a_glance(&self, cost: &Cost) -> Option<Denied> {
-        let (earliest, latest) = self.clock.glance()?.into_inner();
-        let (hold, arrival) = (self.word.hold(), self.word.arrival());
-        let issued = self.gcra.issued(latest.as_u64());
-        if latest.as_u64() >= hold && self.gcra.admit(arrival, issued, *cost).is_some() {
-            return None;
-        }
-        Some(self.gcra.not_yet(arrival, earliest.as_u64(), *cost, hold))
-    }
-
     /// [`Ruled::lend`] now, after a glance.
     #[cfg(feature = "sharded")]
     pub(crate) fn lend(&self, least: u64, most: u64, part: u32) -> Result<u64, Denied> {
-        match self.refuse_at_a_glance(&self.gcra.cost(least)?) {
+        match self.ruled().refuse_at_a_glance(&self.gcra.cost(least)?, &self.clock) {
             Some(denied) => Err(denied),
             None => self.ruled().lend(least, most, part, self.clock.now()),
         }
@@ -329,13 +316,6 @@ impl<C: Clock> Limiter for Bucket<C> {
 
 impl<C: Clock> fmt::Debug for Bucket<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = self.peek();
-        f.debug_struct("Bucket")
-            .field("quota", &format_args!("{}", self.quota))
-            .field("available", &level.available())
-            .field("debt", &level.debt())
-            .field("paused_for", &level.paused_for())
-            .field("arrival", &self.word.arrival())
-            .finish()
+        self.ruled().describe(&mut f.debug_struct("Bucket"), self.quota, self.clock.now())
     }
 }

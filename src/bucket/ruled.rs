@@ -1,9 +1,13 @@
 //! A word and the rules that move it: what every limiter on one word decides with.
 
+use core::fmt::{self, DebugStruct};
+
+use crate::clock::Clock;
 use crate::decision::Denied;
 use crate::gcra::{Cost, Gcra};
 use crate::level::Level;
 use crate::nanos::Nanos;
+use crate::quota::Quota;
 use crate::word::{Raised, Unraised, Word};
 
 /// A word and its rules, borrowed for one call. A bucket has one of each; keyed limiters have one word a key.
@@ -14,6 +18,19 @@ pub(crate) struct Ruled<'a> {
 }
 
 impl Ruled<'_> {
+    /// The refusal, if the cost would not be admitted even at the latest time that it can be now. Nothing at all for
+    /// clocks that cannot be glanced at.
+    #[inline(always)]
+    pub(crate) fn refuse_at_a_glance(self, cost: &Cost, clock: &impl Clock) -> Option<Denied> {
+        let (earliest, latest) = clock.glance()?.into_inner();
+        let (hold, arrival) = (self.word.hold(), self.word.arrival());
+        let issued = self.gcra.issued(latest.as_u64());
+        if latest.as_u64() >= hold && self.gcra.admit(arrival, issued, *cost).is_some() {
+            return None;
+        }
+        Some(self.gcra.not_yet(arrival, earliest.as_u64(), *cost, hold))
+    }
+
     /// The word that was written, or the refusal. The whole of the hot path: one attempt, in straight code.
     ///
     /// The next reading of the time-stamp counter waits for what depends on the last one, beyond some 30 cycles of it.
@@ -77,6 +94,18 @@ impl Ruled<'_> {
         let issued = self.gcra.issued(now.as_u64());
         let raised = self.word.raise_always(|arrival| self.gcra.charge(arrival, issued, units));
         (raised, raised.written - raised.seen.max(issued))
+    }
+
+    /// Finishes what is shown of a bucket.
+    #[cold]
+    pub(crate) fn describe(self, f: &mut DebugStruct<'_, '_>, quota: Quota, now: Nanos) -> fmt::Result {
+        let level = self.peek(now);
+        f.field("quota", &format_args!("{quota}"))
+            .field("available", &level.available())
+            .field("debt", &level.debt())
+            .field("paused_for", &level.paused_for())
+            .field("arrival", &self.word.arrival())
+            .finish()
     }
 
     /// Gives `cost` tokens back, up to a full bucket, to a word whose charges are never undone.
