@@ -6,6 +6,7 @@ use core::time::Duration;
 use crate::decision::Denied;
 use crate::gcra::Gcra;
 use crate::nanos::Nanos;
+use crate::quota::Quota;
 
 /// The state of a bucket at one reading of its clock, seen without consuming anything.
 ///
@@ -68,6 +69,16 @@ impl Level {
         let cost = self.gcra.cost(cost)?;
         let refusal = self.gcra.not_yet(self.arrival, self.now, cost, self.hold);
         Ok(refusal.wait().unwrap_or(Duration::MAX))
+    }
+
+    /// Finishes what is shown of the bucket.
+    pub(crate) fn describe(&self, mut f: fmt::DebugStruct<'_, '_>, quota: Quota) -> fmt::Result {
+        f.field("quota", &format_args!("{quota}"))
+            .field("available", &self.available())
+            .field("debt", &self.debt())
+            .field("paused_for", &self.paused_for())
+            .field("arrival", &self.arrival)
+            .finish()
     }
 
     /// How far the arrival point is ahead of what has been issued, in units.

@@ -26,6 +26,11 @@
 //!
 //!   One counter alone does not do: see `loom-tests/twins`. `lowered` wraps; 2^64 units, at least eight whole
 //!   capacities, would have to be given back between a charge and its undo for that to show.
+//! * **Booking** must know its place on the axis exactly, so it acquires the word, then `lowering`, then `lowered`: where no
+//!   lowering is announced after the word was read, all before it are counted, and one after it changes the word.
+//! * **Retiring** a word (a change of quota) acquires, as an undo does: the clock read after it is no older than any reading
+//!   that the word has been raised with. **Reviving** it releases the arrival point, after the hold: who has seen the word
+//!   retired and then, with `Acquire`, no longer retired, happens after all that was done before it was revived.
 
 use core::ops::Deref;
 
@@ -72,8 +77,8 @@ pub(crate) enum Unraised {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lowered(u64);
 
-/// What a word reads while its quota is not in force. No rule admits anything on it: it is above every arrival point.
-#[cfg(feature = "adjust")]
+/// What a word reads while its quota is not in force (see `adjust`). No rule admits anything on it, for it is above every
+/// arrival point; and nothing else moves it.
 const RETIRED: u64 = u64::MAX;
 
 impl Word {
@@ -129,22 +134,26 @@ impl Word {
         }
     }
 
-    /// Raises the arrival point to what `next` makes of it, come what may.
+    /// Raises the arrival point to what `next` makes of it, come what may; but a retired word stays as it is.
     pub(crate) fn raise_always(&self, next: impl Fn(u64) -> u64) -> Raised {
-        match self.raise(|arrival| Some(next(arrival))) {
+        match self.raise(|arrival| (arrival != RETIRED).then(|| next(arrival))) {
             Ok(raised) => raised,
             Err(seen) => Raised { seen, written: seen },
         }
     }
 
     /// Lowers the arrival point to what `next` makes of it, without accounting for it: for words whose charges are never
-    /// undone.
-    #[cfg(feature = "keyed")]
-    pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) {
+    /// undone. A retired word stays as it is; tells whether it is in force.
+    #[cfg(any(feature = "adjust", feature = "keyed"))]
+    pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) -> bool {
         let mut seen = self.arrival();
-        while let Err(changed) = self.exchange(seen, next(seen), Ordering::Release, Ordering::Relaxed) {
-            seen = changed;
+        while seen != RETIRED {
+            match self.exchange(seen, next(seen), Ordering::Release, Ordering::Relaxed) {
+                Ok(()) => return true,
+                Err(changed) => seen = changed,
+            }
         }
+        false
     }
 
     #[inline(always)]
@@ -187,18 +196,20 @@ impl Undoable {
     }
 
     /// Lowers the arrival point to what `next` makes of it and of the units lowered by others so far; see
-    /// [`lowered`](Self::lowered). It gives up, and lowers nothing, if other lowerings get in its way every time.
-    pub(crate) fn undo(&self, next: impl Fn(u64, u64) -> u64) {
+    /// [`lowered`](Self::lowered). It gives up, and lowers nothing, if other lowerings get in its way every time; it tells
+    /// whether it did not.
+    pub(crate) fn undo(&self, next: impl Fn(u64, u64) -> u64) -> bool {
         for _ in 0..UNDO_ATTEMPTS {
             if self.lowering.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                 let units = self.lower_alone(&next);
                 self.finish_lowering(units.unwrap_or(0));
                 if units.is_some() {
-                    return;
+                    return true;
                 }
             }
             spin_loop();
         }
+        false
     }
 
     /// Lowers the arrival point while no other lowering is under way, and tells by how much.
@@ -231,10 +242,6 @@ impl Undoable {
 impl Undoable {
     /// The arrival point, and what had been lowered by the time it was read: exactly so, unless a lowering is still under
     /// way after some attempts; then less.
-    ///
-    /// A lowering announces itself before it lowers the word, and adds to what was lowered before it withdraws the
-    /// announcement. So where none is announced after the word was read, all that came before are counted; and one that
-    /// comes after changes the word, so that an exchange from what was read here fails.
     pub(crate) fn arrival_and_lowered(&self) -> (u64, Lowered) {
         let mut arrival = self.word.arrival.load(Ordering::Acquire);
         for _ in 0..UNDO_ATTEMPTS {
@@ -257,6 +264,14 @@ impl Deref for Undoable {
     }
 }
 
+#[cfg(feature = "adjust")]
+impl Raised {
+    /// Whether the word that was seen is in force.
+    pub(crate) fn is_of_a_word_in_force(self) -> bool {
+        self.seen != RETIRED
+    }
+}
+
 impl Lowered {
     /// Units lowered since, given what [`Undoable::undo`] tells its rule.
     pub(crate) fn until(self, lowered: u64) -> u64 {
@@ -265,11 +280,6 @@ impl Lowered {
 }
 
 /// Retiring a word and putting it back, for a quota that changes. One thread at a time does either.
-///
-/// * **Retiring** acquires, as an undo does: the clock read after it is no older than any reading that the word has
-///   been raised with.
-/// * **Reviving** releases the arrival point, after the hold. Who has seen the word retired and then, with `Acquire`,
-///   no longer retired, happens after all that was done before it was revived.
 #[cfg(feature = "adjust")]
 impl Word {
     pub(crate) fn retired() -> Self {
@@ -295,23 +305,5 @@ impl Word {
     /// Admits nothing before the reading `hold`, in place of any other pause.
     pub(crate) fn hold_from(&self, hold: u64) {
         self.hold.store(hold, Ordering::Release);
-    }
-
-    /// Raises the arrival point to what `next` makes of it, unless the word is retired; tells whether it did.
-    pub(crate) fn raise_unless_retired(&self, next: impl Fn(u64) -> u64) -> bool {
-        self.raise(|arrival| (arrival != RETIRED).then(|| next(arrival))).is_ok()
-    }
-
-    /// Lowers the arrival point to what `next` makes of it, unless the word is retired; tells whether it did. It is not
-    /// accounted for: such a word's charges are never undone.
-    pub(crate) fn lower_unless_retired(&self, next: impl Fn(u64) -> u64) -> bool {
-        let mut seen = self.arrival();
-        while seen != RETIRED {
-            match self.exchange(seen, next(seen), Ordering::Release, Ordering::Relaxed) {
-                Ok(()) => return true,
-                Err(changed) => seen = changed,
-            }
-        }
-        false
     }
 }

@@ -3,9 +3,7 @@
 use crossbeam_utils::CachePadded;
 
 use crate::bucket::Ruled;
-use crate::clock::Clock;
-use crate::decision::Denied;
-use crate::gcra::{Cost, Gcra};
+use crate::gcra::Gcra;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
 use crate::word::Word;
@@ -30,27 +28,13 @@ impl Cell {
         Ruled { gcra: &self.gcra, word: &self.word }
     }
 
-    /// The refusal, if the cost would not be admitted even at the latest time that it can be now.
-    #[inline(always)]
-    pub(super) fn refuse_at_a_glance(&self, cost: &Cost, clock: &impl Clock) -> Option<Denied> {
-        let (earliest, latest) = clock.glance()?.into_inner();
-        let (hold, arrival) = (self.word.hold(), self.word.arrival());
-        let issued = self.gcra.issued(latest.as_u64());
-        if latest.as_u64() >= hold && self.gcra.admit(arrival, issued, *cost).is_some() {
-            return None;
-        }
-        Some(self.gcra.not_yet(arrival, earliest.as_u64(), *cost, hold))
-    }
-
     /// Takes `cost` tokens, there or not; `false`, and nothing taken, if the cell is not in force.
     pub(super) fn charge(&self, cost: u64, now: Nanos) -> bool {
-        let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
-        self.word.raise_unless_retired(|arrival| self.gcra.charge(arrival, issued, units))
+        self.ruled().charge(self.gcra.units(cost), now).0.is_of_a_word_in_force()
     }
 
     /// Gives `cost` tokens back, up to a full bucket; `false`, and nothing given, if the cell is not in force.
     pub(super) fn refund(&self, cost: u64, now: Nanos) -> bool {
-        let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
-        self.word.lower_unless_retired(|arrival| self.gcra.refund(arrival, issued, units))
+        self.ruled().refund(cost, now)
     }
 }

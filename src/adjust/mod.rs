@@ -128,7 +128,7 @@ impl<C: Clock> Adjustable<C> {
     #[doc(alias = "check")]
     #[inline(always)]
     pub fn try_acquire(&self) -> Result<(), Denied> {
-        self.ask(|cell| match cell.refuse_at_a_glance(&cell.gcra.one, &self.clock) {
+        self.ask(|cell| match cell.ruled().refuse_at_a_glance(&cell.gcra.one, &self.clock) {
             Some(denied) => Err(denied),
             None => cell.ruled().admit(&cell.gcra.one, self.clock.now()).map(drop),
         })
@@ -155,7 +155,7 @@ impl<C: Clock> Adjustable<C> {
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
         self.ask(|cell| {
             let asked = cell.gcra.cost(cost)?;
-            match cell.refuse_at_a_glance(&asked, &self.clock) {
+            match cell.ruled().refuse_at_a_glance(&asked, &self.clock) {
                 Some(denied) => Err(denied),
                 None => cell.ruled().admit(&asked, self.clock.now()).map(drop),
             }
@@ -296,13 +296,6 @@ impl<C: Clock> Limiter for Adjustable<C> {
 
 impl<C: Clock> fmt::Debug for Adjustable<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = self.peek();
-        f.debug_struct("Adjustable")
-            .field("quota", &format_args!("{}", self.quota()))
-            .field("available", &level.available())
-            .field("debt", &level.debt())
-            .field("paused_for", &level.paused_for())
-            .field("arrival", &self.read(|cell| cell.word.arrival()))
-            .finish()
+        self.peek().describe(f.debug_struct("Adjustable"), self.quota())
     }
 }

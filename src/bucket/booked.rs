@@ -107,7 +107,7 @@ impl<C: Clock> Bucket<C> {
         cancelled.add(booked.stretch());
         let span = if spacing == Spacing::Even { 0 } else { self.gcra.one.units + self.gcra.one.spare };
         let last = Cell::new(None);
-        self.word.undo(|arrival, lowered| {
+        let is_lowered = self.word.undo(|arrival, lowered| {
             // What was booked for a pause's end is as good as due: it keeps its time even if the pause is ended early.
             let paused_until = self.ledger.paused_until.load(Ordering::Relaxed);
             let issued = self.gcra.issued(now().as_u64().max(paused_until));
@@ -116,8 +116,8 @@ impl<C: Clock> Bucket<C> {
             last.set(Some((moment, goal)));
             goal
         });
-        // None if others gave back at the same moment again and again: then the next one gives this back too.
-        if let Some((seen, goal)) = last.get() {
+        // Otherwise others gave back at the same moment again and again: then the next one gives this back too.
+        if let Some((seen, goal)) = last.get().filter(|_| is_lowered) {
             let given = seen.arrival - goal;
             let lowered = seen.lowered.wrapping_add(given);
             cancelled.gave(given, Moment { arrival: goal, lowered, ..seen });

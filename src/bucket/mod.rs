@@ -316,6 +316,6 @@ impl<C: Clock> Limiter for Bucket<C> {
 
 impl<C: Clock> fmt::Debug for Bucket<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.ruled().describe(&mut f.debug_struct("Bucket"), self.quota, self.clock.now())
+        self.peek().describe(f.debug_struct("Bucket"), self.quota)
     }
 }

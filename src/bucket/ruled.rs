@@ -1,13 +1,10 @@
 //! A word and the rules that move it: what every limiter on one word decides with.
 
-use core::fmt::{self, DebugStruct};
-
 use crate::clock::Clock;
 use crate::decision::Denied;
 use crate::gcra::{Cost, Gcra};
 use crate::level::Level;
 use crate::nanos::Nanos;
-use crate::quota::Quota;
 use crate::word::{Raised, Unraised, Word};
 
 /// A word and its rules, borrowed for one call. A bucket has one of each; keyed limiters have one word a key.
@@ -96,23 +93,12 @@ impl Ruled<'_> {
         (raised, raised.written - raised.seen.max(issued))
     }
 
-    /// Finishes what is shown of a bucket.
-    #[cold]
-    pub(crate) fn describe(self, f: &mut DebugStruct<'_, '_>, quota: Quota, now: Nanos) -> fmt::Result {
-        let level = self.peek(now);
-        f.field("quota", &format_args!("{quota}"))
-            .field("available", &level.available())
-            .field("debt", &level.debt())
-            .field("paused_for", &level.paused_for())
-            .field("arrival", &self.word.arrival())
-            .finish()
-    }
-
-    /// Gives `cost` tokens back, up to a full bucket, to a word whose charges are never undone.
-    #[cfg(feature = "keyed")]
-    pub(crate) fn refund(self, cost: u64, now: Nanos) {
+    /// Gives `cost` tokens back, up to a full bucket, to a word whose charges are never undone; tells whether the word is
+    /// in force.
+    #[cfg(any(feature = "adjust", feature = "keyed"))]
+    pub(crate) fn refund(self, cost: u64, now: Nanos) -> bool {
         let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
-        self.word.lower(|arrival| self.gcra.refund(arrival, issued, units));
+        self.word.lower(|arrival| self.gcra.refund(arrival, issued, units))
     }
 
     /// What is there, without taking it.
