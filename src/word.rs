@@ -26,8 +26,9 @@
 //!
 //!   One counter alone does not do: see `loom-tests/twins`. `lowered` wraps; 2^64 units, at least eight whole
 //!   capacities, would have to be given back between a charge and its undo for that to show.
-//! * **Booking** must know its place on the axis exactly, so it acquires the word, then `lowering`, then `lowered`: where no
-//!   lowering is announced after the word was read, all before it are counted, and one after it changes the word.
+//! * **Booking** wants to know its place on the axis exactly, so it acquires the word, then `lowering`, then `lowered`: where
+//!   no lowering is announced after the word was read, all before it are counted, and one after it changes the word. Others
+//!   may raise it again to what it was; then too little is counted, which is the safe side.
 //! * **Retiring** a word (a change of quota) acquires, as an undo does: the clock read after it is no older than any reading
 //!   that the word has been raised with. **Reviving** it releases the arrival point, after the hold: who has seen the word
 //!   retired and then, with `Acquire`, no longer retired, happens after all that was done before it was revived.
@@ -240,18 +241,23 @@ impl Undoable {
 /// For charges whose place on the axis must be told exactly.
 #[cfg(feature = "wait")]
 impl Undoable {
-    /// The arrival point, and what had been lowered by the time it was read: exactly so, unless a lowering is still under
-    /// way after some attempts; then less.
-    pub(crate) fn arrival_and_lowered(&self) -> (u64, Lowered) {
-        let mut arrival = self.word.arrival.load(Ordering::Acquire);
+    /// The arrival point, and what had been lowered by the time it was read; nothing, if a lowering is still under way after
+    /// some attempts.
+    pub(crate) fn arrival_and_lowered(&self) -> Option<(u64, Lowered)> {
         for _ in 0..UNDO_ATTEMPTS {
+            let arrival = self.word.arrival.load(Ordering::Acquire);
             if self.lowering.load(Ordering::Acquire) == 0 {
-                break;
+                return Some((arrival, self.lowered()));
             }
             spin_loop();
-            arrival = self.word.arrival.load(Ordering::Acquire);
         }
-        (arrival, self.lowered())
+        None
+    }
+
+    /// The arrival point, and no more than what had been lowered by the time it was read.
+    pub(crate) fn arrival_and_lowered_at_least(&self) -> (u64, Lowered) {
+        let lowered = self.lowered();
+        (self.word.arrival(), lowered)
     }
 }
 

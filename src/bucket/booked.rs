@@ -86,9 +86,8 @@ impl<C: Clock> Bucket<C> {
         let next = |arrival: u64| {
             self.gcra.admit(arrival, at_last, cost).map(|_| self.gcra.charge(arrival, issued, cost.units))
         };
-        // With what had been lowered before it, so that its stretch of the axis is known exactly.
         loop {
-            let (seen, lowered) = self.word.arrival_and_lowered();
+            let (seen, lowered) = self.place_on_axis();
             match self.word.raise_from(seen, next) {
                 Ok(written) => {
                     let due = self.due(seen, start, cost);
@@ -98,6 +97,19 @@ impl<C: Clock> Bucket<C> {
                 Err(Unraised::Overtaken(_)) => {}
             }
         }
+    }
+
+    /// The arrival point and what had been lowered before it, which tells a place's stretch of the axis. A cancellation that
+    /// was stopped in the middle is waited for, with its lock.
+    ///
+    /// The stretch is exact but for threads that were stopped at one of two places: a refund while it lowers the word, or this
+    /// one between here and its exchange, while others book and cancel until the word is back. Then the place is taken to
+    /// lie lower than it does, and may give back less.
+    fn place_on_axis(&self) -> (u64, Lowered) {
+        self.word.arrival_and_lowered().unwrap_or_else(|| {
+            let _no_cancellation = lock(&self.ledger.cancelled);
+            self.word.arrival_and_lowered().unwrap_or_else(|| self.word.arrival_and_lowered_at_least())
+        })
     }
 
     /// Gives a place back, as far as [`Cancelled`] allows. The clock is read anew for each attempt, after the word, as in

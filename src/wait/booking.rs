@@ -133,8 +133,10 @@ impl<L: Handle> Booking<L> {
     /// 2 act beside no more than 18. Bookings that are all cancelled give back everything, in any order. Places behind
     /// do not move up.
     ///
-    /// It takes a lock that no admission and no booking takes, for some hundred nanoseconds. If the same moment sees
-    /// refunds again and again, it gives back nothing, and the next one to cancel gives back both.
+    /// It takes a lock that no admission takes, and a booking only beside it, for some hundred nanoseconds. If the same
+    /// moment sees refunds again and again, it gives back nothing, and the next one to cancel gives back both. Where the
+    /// booking itself was stopped between its look at the word and its exchange, and others booked and cancelled meanwhile,
+    /// it may give back less by what they did.
     ///
     /// Source of the rule: `src/bucket/cancelled.rs`; it is the prompt rule of `GUARANTEES` section 6 with a memory of
     /// what was cancelled.

@@ -102,6 +102,18 @@ fn beside_a_charge() {
     assert_eq!(outcomes, BTreeSet::from([(0, 2)]));
 }
 
+/// A charge that comes upon a word between two quotas leaves no mark on it that an admission would take for a debt.
+#[test]
+fn beside_a_charge_and_an_admission() {
+    let outcomes = explore("adjust_charge_and_admission", || {
+        let limit = limit(slow(3));
+        let change = move || limit.adjust(quick(3), Held::Deficit);
+        let ((), (), admitted) = race3(change, move || limit.charge(1), move || limit.try_acquire().is_ok());
+        (admitted, there(limit, 0))
+    });
+    assert_eq!(outcomes, BTreeSet::from([(true, (1, 0))]));
+}
+
 #[test]
 fn beside_a_refund() {
     let outcomes = explore("adjust_refund", || {
