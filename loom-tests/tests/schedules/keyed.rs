@@ -16,8 +16,8 @@ fn quota() -> Quota {
     Quota::with_burst(1, Duration::from_nanos(PERIOD), CAPACITY).expect("a valid quota")
 }
 
-/// Five threads ask for three keys, one moves the clock and one sweeps. `ask` tells the reading of an admission, which
-/// was taken between two that the asking thread takes, and `sweep` sweeps.
+/// Five threads ask for three keys, one moves the clock and one sweeps. The reading that a call takes lies between the
+/// two that its thread takes around it.
 fn every_key_keeps_its_bound(
     clock: &'static Manual,
     ask: impl Fn(u64) -> bool + Copy + Send + 'static,
@@ -42,7 +42,7 @@ fn every_key_keeps_its_bound(
     });
     let admitted = admitted.concat();
     for key in 0..3 {
-        // Where it is not known which of two readings an admission had, it is left to whichever breaks no bound.
+        // Admissions whose reading is not known are left out here, and count below.
         let known = admitted.iter().filter(|&&(of, before, after)| of == key && before == after);
         let known: Vec<_> = known.map(|&(_, at, _)| Admission { at, cost: 1 }).collect();
         assert!(within(PERIOD, CAPACITY, &known), "key {key}: {known:?}");

@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 
 pub use self::builder::TableBuilder;
 use self::packed::Tag;
-use self::set::{Reading, Set, Unadmitted};
+use self::set::{Answer, Reading, Set};
 use crate::clock::{Clock, Monotonic};
 use crate::decision::{Denied, NotYet};
 use crate::gcra::{Cost, Gcra};
@@ -142,7 +142,7 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
     pub fn peek<K: Hash + ?Sized>(&self, key: &K) -> Level {
         let (set, tag) = self.place_of(key);
         let now = self.now();
-        Level::new(self.gcra, now.issued.saturating_add(set.deficit(tag, now)), now.nanos, 0)
+        Level::new(self.gcra, now.arrival(set.deficit(tag, now)), now.nanos, 0)
     }
 
     /// Frees all words whose keys have full buckets, and tells how many keys are left. It reads the whole table; callers
@@ -196,33 +196,34 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
             return Err(self.gcra.not_yet(u64::MAX, now.nanos, cost, 0));
         }
         match set.admit(set.word_of(tag), tag, cost, now) {
-            Ok(()) => Ok(()),
-            Err(Unadmitted::NotYet { deficit, now }) => Err(self.not_yet(deficit, now, cost)),
-            Err(_) => self.admit_slowly(set, tag, tokens, cost),
+            Some(answer) => self.told(answer, tokens, cost),
+            None => self.admit_slowly(set, tag, tokens, cost),
         }
     }
 
     #[cold]
     #[inline(never)]
     fn admit_slowly(&self, set: &Set, tag: Tag, tokens: u64, cost: Cost) -> Result<(), Denied> {
-        match set.admit_slowly(tag, cost, || self.now()) {
-            Ok(()) => Ok(()),
-            Err(Unadmitted::NoRoom { deficit, now }) => {
+        self.told(set.admit_slowly(tag, cost, || self.now()), tokens, cost)
+    }
+
+    #[inline]
+    fn told(&self, answer: Answer, tokens: u64, cost: Cost) -> Result<(), Denied> {
+        match answer {
+            Answer::Admitted => Ok(()),
+            Answer::NotYet { deficit, now } => {
+                Err(self.gcra.not_yet(now.arrival(deficit), now.nanos, cost, 0))
+            }
+            Answer::NoRoom { deficit, now } => {
                 let room = NotYet::new(
                     self.gcra.rate(),
                     now.nanos,
-                    now.issued.saturating_add(deficit),
+                    now.arrival(deficit),
                     now.nanos.saturating_add(1),
                 );
                 self.rest.try_acquire(tokens, Nanos::new(now.nanos), room)
             }
-            Err(Unadmitted::NotYet { deficit, now }) => Err(self.not_yet(deficit, now, cost)),
-            Err(Unadmitted::Unclear) => Err(self.not_yet(0, self.now(), cost)),
         }
-    }
-
-    fn not_yet(&self, deficit: u64, now: Reading, cost: Cost) -> Denied {
-        self.gcra.not_yet(now.issued.saturating_add(deficit), now.nanos, cost, 0)
     }
 
     #[inline(always)]

@@ -46,14 +46,19 @@ pub(super) struct Reading {
     pub(super) reach: u64,
 }
 
-/// Why a cost was not admitted.
-pub(super) enum Unadmitted {
+/// What a set answers.
+pub(super) enum Answer {
+    Admitted,
     /// The tokens are not there at this deficit.
-    NotYet { deficit: u64, now: Reading },
+    NotYet {
+        deficit: u64,
+        now: Reading,
+    },
     /// All places are taken; this is the least deficit of any of them.
-    NoRoom { deficit: u64, now: Reading },
-    /// The key has no word, or another call was faster: look again, slowly.
-    Unclear,
+    NoRoom {
+        deficit: u64,
+        now: Reading,
+    },
 }
 
 /// What a look finds of a tag.
@@ -65,6 +70,12 @@ enum Sight {
 }
 
 impl Reading {
+    /// The arrival point of a bucket that lacks so much.
+    #[inline]
+    pub(super) fn arrival(self, deficit: u64) -> u64 {
+        self.issued.saturating_add(deficit)
+    }
+
     /// Whether the word can be one of the present.
     #[inline]
     fn reaches(self, word: Packed) -> bool {
@@ -89,7 +100,8 @@ impl Set {
         places(tag).map(|place| (place, self.load(place))).find(|(_, word)| word.is_of(tag))
     }
 
-    /// One attempt on the word that was found: the hot path.
+    /// One attempt on the word that was found: the hot path. `None` if there is none or another call was faster; then only
+    /// a slow look can tell.
     #[inline(always)]
     pub(super) fn admit(
         &self,
@@ -97,26 +109,18 @@ impl Set {
         tag: Tag,
         cost: Cost,
         now: Reading,
-    ) -> Result<(), Unadmitted> {
-        let Some((place, word)) = found else {
-            return Err(Unadmitted::Unclear);
-        };
+    ) -> Option<Answer> {
+        let (place, word) = found?;
         match word.admit(Packed::full(tag, now.issued), cost) {
-            Some(next) if self.exchange(place, word, next) => Ok(()),
-            Some(_) => Err(Unadmitted::Unclear),
-            None if now.reaches(word) => Err(Unadmitted::NotYet { deficit: word.deficit(now.issued), now }),
-            None => Err(Unadmitted::Unclear),
+            Some(next) => self.exchange(place, word, next).then_some(Answer::Admitted),
+            None if now.reaches(word) => Some(Answer::NotYet { deficit: word.deficit(now.issued), now }),
+            None => None,
         }
     }
 
     /// The same, come what may: inserts the key if it has no word. `now` reads the clock.
     #[cold]
-    pub(super) fn admit_slowly(
-        &self,
-        tag: Tag,
-        cost: Cost,
-        now: impl Fn() -> Reading,
-    ) -> Result<(), Unadmitted> {
+    pub(super) fn admit_slowly(&self, tag: Tag, cost: Cost, now: impl Fn() -> Reading) -> Answer {
         loop {
             match self.look(tag, &now) {
                 Sight::Word(place, word) => {
@@ -125,21 +129,20 @@ impl Set {
                         self.exchange(place, word, word.freed());
                         continue;
                     }
-                    match self.admit(Some((place, word)), tag, cost, now) {
-                        Err(Unadmitted::Unclear) => {}
-                        answer => return answer,
+                    if let Some(answer) = self.admit(Some((place, word)), tag, cost, now) {
+                        return answer;
                     }
                 }
                 Sight::Claim(place, claim) => {
                     let first = || Packed::full(tag, now().issued + cost.units);
                     if self.confirm(tag, place, claim, first) {
-                        return Ok(());
+                        return Answer::Admitted;
                     }
                 }
                 Sight::Vacant(place, word) => {
                     self.exchange(place, word, word.claimed(tag));
                 }
-                Sight::Full { deficit, now } => return Err(Unadmitted::NoRoom { deficit, now }),
+                Sight::Full { deficit, now } => return Answer::NoRoom { deficit, now },
             }
         }
     }
