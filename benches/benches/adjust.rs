@@ -13,7 +13,7 @@ use tollgate_bench::loops::{back_to_back, fenced, waiting, weighted, weighted_co
 use tollgate_bench::machine::Machine;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
 use tollgate_bench::scenario::{Audit, Scenario};
-use tollgate_bench::{Contender, Decide, Waits, floors, thread};
+use tollgate_bench::{Contender, Decide, Waits, floors, start, thread};
 
 const PASSES: usize = 5;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
@@ -133,12 +133,7 @@ fn fenced_row<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a>
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    if has("--list") {
-        return ExitCode::SUCCESS;
-    }
-    let smoke = !has("--bench");
+    let Some(smoke) = start::is_smoke() else { return ExitCode::SUCCESS };
     let machine = Machine::here();
     thread::pin_to(0);
     // All of them stay where they are until the end, so that each pass has its own places in memory.

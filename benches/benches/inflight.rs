@@ -18,7 +18,7 @@ use tollgate_bench::machine::Machine;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
 use tollgate_bench::scenario::Audit;
 use tollgate_bench::team::{Team, scaling};
-use tollgate_bench::{floors, opaque, pin, thread};
+use tollgate_bench::{floors, opaque, pin, start, thread};
 
 const PASSES: usize = 3;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
@@ -32,12 +32,7 @@ const BOTH_ENDS: &str = "floor: load, compare-exchange; subtract";
 const BAR: f64 = 2.5;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    if has("--list") {
-        return ExitCode::SUCCESS;
-    }
-    let smoke = !has("--bench");
+    let Some(smoke) = start::is_smoke() else { return ExitCode::SUCCESS };
     let (plan, windows) = if smoke { (SMOKE, 3) } else { (Plan::PASS, 201) };
     println!("{}\n", Machine::here());
     thread::pin_to(0);

@@ -17,13 +17,13 @@ use tollgate_bench::machine::Machine;
 use tollgate_bench::rounds::{Passes, Plan, Row, measure};
 use tollgate_bench::scenario::Audit;
 use tollgate_bench::team::{Placement, Team};
-use tollgate_bench::thread;
+use tollgate_bench::{start, thread};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A limiter that starts full for every key.
-type Build = fn(Quota) -> Box<dyn Keyed<u64>>;
+/// A limiter that starts full for each of so many keys.
+type Build = fn(Quota, u64) -> Box<dyn Keyed<u64>>;
 
 /// The row that all others are compared with.
 const GOVERNOR: &str = "governor, default store";
@@ -31,29 +31,24 @@ const GOVERNOR: &str = "governor, default store";
 /// The field. A limiter enters it with one line.
 const FIELD: [(&str, Build); 8] = [
     ("floor: clock and a flat array", floor),
-    (GOVERNOR, |quota| Box::new(governor(quota))),
-    ("governor, default store, foldhash", |quota| Box::new(governor_hashing::<Fold>(quota))),
-    ("governor, hashmap store", |quota| Box::new(governor_locking(quota))),
+    (GOVERNOR, |quota, _| Box::new(governor(quota))),
+    ("governor, default store, foldhash", |quota, _| Box::new(governor_hashing::<Fold>(quota))),
+    ("governor, hashmap store", |quota, _| Box::new(governor_locking(quota))),
     ("64 mutexes, SipHash", mutexes::<Sip>),
     ("64 mutexes, foldhash", mutexes::<Fold>),
     ("tollgate table", table),
     ("tollgate keyed", exact),
 ];
 
-/// Five words a key, and for the bytes of a million keys two.
-const WORDS: usize = 1 << 19;
+/// So many make full sets rare: one key in a thousand finds no room.
+const WORDS_A_KEY: u64 = 5;
 
 /// A pass of 15 rounds; a millisecond a sample.
 const FULL: Plan = Plan { blocks: 3, rounds: 5, sample_nanos: 1_000_000 };
 const SMOKE: Plan = Plan { blocks: 1, rounds: 1, sample_nanos: 20_000 };
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    if has("--list") {
-        return;
-    }
-    let smoke = !has("--bench");
+    let Some(smoke) = start::is_smoke() else { return };
     let (plan, passes, windows, keys) = if smoke { (SMOKE, 1, 1, 1_000) } else { (FULL, 5, 7, 1_000_000) };
     println!("{}", Machine::here());
     let team = Team::new(2);
@@ -98,8 +93,8 @@ impl Answer {
     }
 }
 
-fn floor(quota: Quota) -> Box<dyn Keyed<u64>> {
-    let flat = Flat::new(KEYS);
+fn floor(quota: Quota, keys: u64) -> Box<dyn Keyed<u64>> {
+    let flat = Flat::new(keys);
     if quota.capacity() == 1 {
         Box::new(move |key: &u64| flat.refuse(*key))
     } else {
@@ -107,17 +102,17 @@ fn floor(quota: Quota) -> Box<dyn Keyed<u64>> {
     }
 }
 
-fn table(quota: Quota) -> Box<dyn Keyed<u64>> {
-    let table = keyed::Table::new(quota, WORDS).expect("a quota that fits");
+fn table(quota: Quota, keys: u64) -> Box<dyn Keyed<u64>> {
+    let table = keyed::Table::new(quota, (keys * WORDS_A_KEY) as usize).expect("a quota that fits");
     Box::new(move |key: &u64| table.try_acquire(key).is_ok())
 }
 
-fn exact(quota: Quota) -> Box<dyn Keyed<u64>> {
+fn exact(quota: Quota, _: u64) -> Box<dyn Keyed<u64>> {
     let keyed = keyed::Keyed::new(quota).expect("a quota that starts full");
     Box::new(move |key: &u64| keyed.try_acquire(key).is_ok())
 }
 
-fn mutexes<S>(quota: Quota) -> Box<dyn Keyed<u64>>
+fn mutexes<S>(quota: Quota, _: u64) -> Box<dyn Keyed<u64>>
 where
     S: std::hash::BuildHasher + Default + Send + Sync + 'static,
 {
@@ -126,7 +121,7 @@ where
 }
 
 fn entrants(quota: Quota) -> Vec<Entrant<u64>> {
-    FIELD.map(|(name, build)| Entrant { name, call: build(quota) }).into()
+    FIELD.map(|(name, build)| Entrant { name, call: build(quota, KEYS) }).into()
 }
 
 fn alone(pattern: Pattern, answer: Answer, plan: Plan, passes: usize) {
@@ -167,12 +162,12 @@ fn together(team: &Team, pattern: Pattern, windows: usize, passes: usize) {
     }
 }
 
-/// Every key is called once and then lives, for its bucket is not full. (The floor has as many words as in its other rows.)
+/// Every key is called once and then lives, for its bucket is not full.
 fn weigh(keys: u64) {
     println!("\n{:<36}{:>9}", "bytes a live key", "");
     for (name, build) in FIELD {
         let bytes = counted(|| {
-            let limiter = build(Answer::No.quota(Pattern::Uniform));
+            let limiter = build(Answer::No.quota(Pattern::Uniform), keys);
             (0..keys).for_each(|rank| {
                 limiter.answer(&[key(rank)]);
             });

@@ -17,7 +17,7 @@ use tollgate_bench::machine::Machine;
 use tollgate_bench::rounds::{Lap, Plan, Row, measure};
 use tollgate_bench::scenario::Audit;
 use tollgate_bench::team::{Placement, Team};
-use tollgate_bench::{pin, thread};
+use tollgate_bench::{pin, start, thread};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -30,12 +30,7 @@ const SMOKE: Plan = Plan { blocks: 1, rounds: 1, sample_nanos: 20_000 };
 const MANY: u64 = 1_000_000;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    if has("--list") {
-        return;
-    }
-    let smoke = !has("--bench");
+    let Some(smoke) = start::is_smoke() else { return };
     let (plan, windows) = if smoke { (SMOKE, 1) } else { (FULL, 15) };
     println!("{}", Machine::here());
     let team = Team::new(2);

@@ -13,7 +13,7 @@ use tollgate_bench::peers::Governor;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
 use tollgate_bench::scenario::{Audit, Scenario, admit_binary, deny_binary, stock_binary};
 use tollgate_bench::team::{Team, scaling};
-use tollgate_bench::{Contender, Decide, Waits, floors, thread};
+use tollgate_bench::{Contender, Decide, Waits, floors, start, thread};
 
 const PASSES: usize = 3;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
@@ -27,14 +27,10 @@ const GOVERNOR_ADMITS: &str = "fenced governor: admission";
 const GOVERNOR_REFUSES: &str = "fenced governor: refusal";
 
 fn main() -> ExitCode {
+    let Some(smoke) = start::is_smoke() else { return ExitCode::SUCCESS };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    if has("--list") {
-        return ExitCode::SUCCESS;
-    }
     let json = arguments.iter().position(|argument| argument == "--json");
     let json = json.map(|at| arguments.get(at + 1).map_or("-", String::as_str));
-    let smoke = !has("--bench");
     let report = Report::taken(if smoke { SMOKE } else { Plan::PASS }, if smoke { 3 } else { 201 });
     if json != Some("-") {
         report.print();

@@ -1,4 +1,5 @@
-//! The few instructions that measuring needs and no safe function offers. All unsafe code of this package is here.
+//! The few instructions that measuring needs and no safe function offers. All unsafe code of this package
+//! is here, but for the counting allocator in `keyed/heap.rs`.
 #![allow(unsafe_code)]
 
 use std::arch::asm;

@@ -11,6 +11,7 @@
 //! * [`rounds`]: rows interleaved in rounds, samples in which the kernel preempted the thread thrown away;
 //! * [`team`]: the same for several threads, pinned, the slowest counts, each window tagged with the distance of the cores;
 //! * [`bout`]: what a team does to one limiter in a window, and [`timed`]: each call timed by itself;
+//! * [`start`]: how cargo started a benchmark;
 //! * [`scenario`]: the quotas, and the audit of what was admitted against `B + r*t`.
 
 pub mod baselines;
@@ -29,6 +30,7 @@ pub mod rounds;
 pub mod scenario;
 pub mod sharded;
 pub mod solo;
+pub mod start;
 pub mod stats;
 pub mod team;
 pub mod thread;
