@@ -65,3 +65,10 @@ fn write_stdout(text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()
 }
+
+/// What is for machines, as text with a line feed at its end.
+pub(crate) fn json_text(report: &impl serde::Serialize) -> Result<String, Failure> {
+    let text =
+        serde_json::to_string_pretty(report).map_err(|error| Failure::Output(format!("JSON: {error}")))?;
+    Ok(text + "\n")
+}

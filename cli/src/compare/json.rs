@@ -7,6 +7,7 @@ use super::Compared;
 use super::floors::Floors;
 use super::rows::{Row, rows};
 use crate::failure::Failure;
+use crate::output::json_text;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -15,18 +16,25 @@ struct Report<'a> {
     results: Vec<Outcome>,
 }
 
-/// One row. All counts are tokens, all times nanoseconds.
+/// Who was how fast, where, and beside whom: how a row of any comparison begins. All times are nanoseconds.
+#[derive(Serialize)]
+pub(super) struct Speed {
+    pub(super) limiter: &'static str,
+    pub(super) scenario: &'static str,
+    pub(super) threads: usize,
+    /// `near`, `far`, or null where one core does all.
+    pub(super) placement: Option<&'static str>,
+    pub(super) ns_per_op: f64,
+    pub(super) mops: f64,
+    pub(super) ratio_to_floor: Option<f64>,
+    pub(super) ratio_to_governor: Option<f64>,
+}
+
+/// One row. All counts are tokens.
 #[derive(Serialize)]
 struct Outcome {
-    limiter: &'static str,
-    scenario: &'static str,
-    threads: usize,
-    /// `near`, `far`, or null where one core does all.
-    placement: Option<&'static str>,
-    ns_per_op: f64,
-    mops: f64,
-    ratio_to_floor: Option<f64>,
-    ratio_to_governor: Option<f64>,
+    #[serde(flatten)]
+    speed: Speed,
     p50_ns: u64,
     p99_ns: u64,
     p999_ns: u64,
@@ -54,14 +62,16 @@ impl Outcome {
         let tally = row.tally();
         let promised = row.cell.accuracy.as_ref().map(|accuracy| accuracy.promised());
         Self {
-            limiter: row.limiter(),
-            scenario: row.scenario().name(),
-            threads: row.threads(),
-            placement: row.placement.map(|placement| placement.name()),
-            ns_per_op: row.nanos,
-            mops: row.mops(),
-            ratio_to_floor: row.ratio_to_floor,
-            ratio_to_governor: row.ratio_to_governor,
+            speed: Speed {
+                limiter: row.limiter(),
+                scenario: row.scenario().name(),
+                threads: row.threads(),
+                placement: row.placement.map(|placement| placement.name()),
+                ns_per_op: row.nanos,
+                mops: row.mops(),
+                ratio_to_floor: row.ratio_to_floor,
+                ratio_to_governor: row.ratio_to_governor,
+            },
             p50_ns: row.latency(500_000),
             p99_ns: row.latency(990_000),
             p999_ns: row.latency(999_000),
@@ -83,12 +93,9 @@ impl Outcome {
 /// The whole object as text, with a line feed at its end.
 pub(crate) fn render(compared: &Compared) -> Result<String, Failure> {
     let Compared { machine, floors, cells, .. } = compared;
-    let report = Report {
+    json_text(&Report {
         machine: Machine::to_json(machine),
         floor: floors,
         results: rows(cells).iter().map(Outcome::new).collect(),
-    };
-    let text =
-        serde_json::to_string_pretty(&report).map_err(|error| Failure::Output(format!("JSON: {error}")))?;
-    Ok(text + "\n")
+    })
 }

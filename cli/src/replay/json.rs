@@ -7,6 +7,7 @@ use super::by_key::ByKey;
 use super::lane::Lane;
 use super::table::TOP;
 use crate::failure::Failure;
+use crate::output::json_text;
 use crate::trace::Trace;
 
 /// One limit's results. `requests == admitted + refused + never`; `zero_cost` and `skipped` come on top.
@@ -101,8 +102,5 @@ impl<'a> Outcome<'a> {
 
 /// The whole array as text, with a line feed at its end.
 pub(crate) fn render(replayed: &Replayed) -> Result<String, Failure> {
-    let outcomes: Vec<_> = replayed.lanes.iter().map(|lane| Outcome::new(lane, &replayed.trace)).collect();
-    let text =
-        serde_json::to_string_pretty(&outcomes).map_err(|error| Failure::Output(format!("JSON: {error}")))?;
-    Ok(text + "\n")
+    json_text(&replayed.lanes.iter().map(|lane| Outcome::new(lane, &replayed.trace)).collect::<Vec<_>>())
 }

@@ -4,9 +4,11 @@ use serde::Serialize;
 use tollgate_bench::machine::Machine;
 
 use super::super::floors::Floors;
+use super::super::json::Speed;
 use super::loads::{Row, rows};
 use super::{Compared, Flooded, Scenario};
 use crate::failure::Failure;
+use crate::output::json_text;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -16,18 +18,11 @@ struct Report<'a> {
     floods: Vec<FloodOutcome>,
 }
 
-/// One row of a stream of known keys. All times are nanoseconds.
+/// One row of a stream of known keys.
 #[derive(Serialize)]
 struct Outcome {
-    limiter: &'static str,
-    scenario: &'static str,
-    threads: usize,
-    /// `near`, `far`, or null where one core does all.
-    placement: Option<&'static str>,
-    ns_per_op: f64,
-    mops: f64,
-    ratio_to_floor: Option<f64>,
-    ratio_to_governor: Option<f64>,
+    #[serde(flatten)]
+    speed: Speed,
     offered: u64,
     admitted: u64,
     /// Windows behind `ns_per_op`.
@@ -39,14 +34,16 @@ struct Outcome {
 impl Outcome {
     fn new(row: &Row<'_>) -> Self {
         Self {
-            limiter: row.cell.entry.name,
-            scenario: Scenario::Load(row.cell.pattern).name(),
-            threads: row.cell.threads,
-            placement: row.placement.map(|placement| placement.name()),
-            ns_per_op: row.nanos,
-            mops: 1e3 / row.nanos,
-            ratio_to_floor: row.ratio_to_floor,
-            ratio_to_governor: row.ratio_to_governor,
+            speed: Speed {
+                limiter: row.cell.entry.name,
+                scenario: Scenario::Load(row.cell.pattern).name(),
+                threads: row.cell.threads,
+                placement: row.placement.map(|placement| placement.name()),
+                ns_per_op: row.nanos,
+                mops: 1e3 / row.nanos,
+                ratio_to_floor: row.ratio_to_floor,
+                ratio_to_governor: row.ratio_to_governor,
+            },
             offered: row.cell.offered,
             admitted: row.cell.admitted,
             windows: row.windows,
@@ -97,13 +94,10 @@ impl FloodOutcome {
 
 /// The whole object as text, with a line feed at its end.
 pub(super) fn render(compared: &Compared) -> Result<String, Failure> {
-    let report = Report {
+    json_text(&Report {
         machine: Machine::to_json(&compared.machine),
         floor: &compared.floors,
         results: rows(&compared.cells).iter().map(Outcome::new).collect(),
         floods: compared.listed_floods().map(|flooded| FloodOutcome::new(flooded, compared)).collect(),
-    };
-    let text =
-        serde_json::to_string_pretty(&report).map_err(|error| Failure::Output(format!("JSON: {error}")))?;
-    Ok(text + "\n")
+    })
 }
