@@ -2,10 +2,8 @@
 //!
 //!     cargo run --example live_change --features adjust
 
-#[cfg(feature = "adjust")]
 use std::{thread, time::Duration};
 
-#[cfg(feature = "adjust")]
 use tollgate::{
     Denied,
     adjust::{Adjustable, Held},
@@ -13,7 +11,6 @@ use tollgate::{
 };
 
 /// Asks until it has been admitted so often, and waits as refusals say.
-#[cfg(feature = "adjust")]
 fn work(limit: &Adjustable, until: u64) {
     let mut admitted = 0;
     while admitted < until {
@@ -25,7 +22,6 @@ fn work(limit: &Adjustable, until: u64) {
     }
 }
 
-#[cfg(feature = "adjust")]
 fn main() {
     let limit = Adjustable::new(quota!("100/s burst 20"));
     thread::scope(|scope| {
@@ -43,9 +39,4 @@ fn main() {
         }
     });
     println!("at the end: {limit:?}");
-}
-
-#[cfg(not(feature = "adjust"))]
-fn main() {
-    println!("this example needs `--features adjust`");
 }

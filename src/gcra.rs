@@ -11,7 +11,7 @@ use crate::axis::{Axis, SPAN_BITS};
 use crate::decision::{Denied, NotYet};
 use crate::quota::Quota;
 
-/// The largest arrival point a limiter uses. `u64::MAX` is kept for a word that has moved elsewhere.
+/// The largest arrival point a limiter uses. `u64::MAX` is kept for a word that is not in force.
 const LAST_ARRIVAL: u64 = u64::MAX - 1;
 
 /// A quota on its axis, with everything worked out that a decision needs.

@@ -12,10 +12,6 @@ pub(crate) fn all(_: &[String]) -> Outcome {
     doctests(&[])
 }
 
-pub(crate) fn debug(_: &[String]) -> Outcome {
-    nextest("--workspace")
-}
-
 pub(crate) fn checked(_: &[String]) -> Outcome {
     nextest("--workspace --cargo-profile checked")
 }
