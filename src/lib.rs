@@ -30,6 +30,8 @@ mod word;
 mod bucket;
 
 // Floor 5: what leaves share.
+#[cfg(feature = "adjust")]
+mod held;
 #[cfg(any(feature = "inflight", feature = "wait"))]
 mod line;
 

@@ -39,9 +39,9 @@ use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
-use crate::adjust::Held;
 use crate::adjust::cell::Cell;
 use crate::gcra::Gcra;
+use crate::held::Held;
 use crate::quota::Quota;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use crate::word::Word;

@@ -21,16 +21,15 @@
 
 mod cell;
 mod cells;
-mod held;
 
 use std::fmt;
 use std::time::Duration;
 
 use self::cell::Cell;
 use self::cells::Cells;
-pub use self::held::Held;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
+pub use crate::held::Held;
 use crate::level::Level;
 use crate::limiter::Limiter;
 use crate::nanos::Nanos;

@@ -28,7 +28,7 @@ pub enum Held {
 
 impl Held {
     /// The word under the rules `new` for what was the word `arrival` under the rules `old` at the reading `now`.
-    pub(super) fn carried(self, old: &Gcra, new: &Gcra, arrival: u64, now: u64) -> u64 {
+    pub(crate) fn carried(self, old: &Gcra, new: &Gcra, arrival: u64, now: u64) -> u64 {
         let deficit = arrival.saturating_sub(old.issued(now));
         let deficit = self.deficit(Tub::of(old), Tub::of(new), deficit.into());
         new.lacking(new.issued(now), u64::try_from(deficit).unwrap_or(u64::MAX))
