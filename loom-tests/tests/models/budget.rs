@@ -1,0 +1,79 @@
+//! Reservations: each is settled once, whoever settles beside whom, and what is given back is there once.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tollgate::Manual;
+use tollgate::Quota;
+use tollgate::budget::Reservation;
+use tollgate_loom_tests::{at, explore, leak, race2, race3};
+
+type Budget = tollgate::budget::Budget<&'static Manual>;
+type Guard = Reservation<&'static Budget>;
+
+/// A token a nanosecond.
+fn budget(capacity: u64) -> &'static Budget {
+    let quota = Quota::with_burst(1, Duration::from_nanos(1), capacity).expect("a valid quota");
+    leak(Budget::with_clock(quota, leak(Manual::new())))
+}
+
+fn reserve(budget: &'static Budget, tokens: u64) -> Guard {
+    budget.reserve(tokens).expect("it is there")
+}
+
+fn left(budget: &Budget) -> (u64, u64, usize) {
+    let level = budget.peek();
+    (level.available(), level.debt(), budget.open_reservations())
+}
+
+/// Two settle while a third reserves: nothing is lost, and what is not there yet is refused.
+#[test]
+fn two_settle_while_a_third_reserves() {
+    let outcomes = explore("budget_two_settle", || {
+        let budget = budget(10);
+        let (first, second) = (reserve(budget, 4), reserve(budget, 6));
+        let settle = |guard: Guard, actual| move || guard.settle(actual).is_ok();
+        let third = move || budget.reserve(3).map(|guard| guard.keep()).is_ok();
+        let (first, second, third) = race3(settle(first, 1), settle(second, 8), third);
+        (first && second, third, left(budget))
+    });
+    // 1 and 8 are used: with 3 more that is a debt of 2.
+    assert_eq!(outcomes, BTreeSet::from([(true, false, (1, 0, 0)), (true, true, (0, 2, 0))]));
+}
+
+/// Both give back what refill has not made good, in whichever order, while the clock moves on.
+#[test]
+fn two_give_back_while_the_clock_moves() {
+    let outcomes = explore("budget_give_back", || {
+        let budget = budget(10);
+        let (first, second) = (reserve(budget, 5), reserve(budget, 5));
+        let tick = || {
+            budget.clock().set(at(2));
+            budget.reserve(2).map(|guard| guard.keep()).is_ok()
+        };
+        let settle = |guard: Guard| move || guard.settle(0).is_ok();
+        let (first, second, third) = race3(settle(first), settle(second), tick);
+        (first && second, third, left(budget))
+    });
+    // As if nobody but the third had come: 2 of a full bucket are taken, at 2.
+    assert_eq!(outcomes, BTreeSet::from([(true, true, (8, 0, 0))]));
+}
+
+/// The deadline comes while its holder settles: one of them closes it.
+#[test]
+fn a_deadline_beside_a_settlement() {
+    let outcomes = explore("budget_deadline", || {
+        let budget = budget(10);
+        let guard = budget.reserve_until(6, at(5)).expect("it is there");
+        let settle = move || guard.settle(1).is_ok();
+        let pass = || {
+            budget.clock().set(at(5));
+            budget.open_reservations()
+        };
+        let (in_time, open) = race2(settle, pass);
+        (in_time, open, left(budget))
+    });
+    // In time it is as if 1 had been taken at 0. Late, 6 were, of which 5 are back.
+    let all = [(true, 0, (10, 0, 0)), (false, 0, (9, 0, 0))];
+    assert_eq!(outcomes, BTreeSet::from(all));
+}
