@@ -24,7 +24,11 @@ fn keyed(max_keys: usize) -> (&'static Keyed, &'static Manual) {
 
 /// A limiter that knows the key, whose bucket has just become full.
 fn known_and_full() -> (&'static Keyed, &'static Manual) {
-    let (keyed, clock) = keyed(8);
+    known_and_full_of(8)
+}
+
+fn known_and_full_of(max_keys: usize) -> (&'static Keyed, &'static Manual) {
+    let (keyed, clock) = keyed(max_keys);
     assert!(keyed.try_acquire(KEY).is_ok());
     clock.set(at(10));
     (keyed, clock)
@@ -47,6 +51,18 @@ fn swept_beside_two_calls() {
 fn swept_beside_a_charge() {
     let outcomes = explore("keyed_sweep_charge", || {
         let (keyed, clock) = known_and_full();
+        race2(move || keyed.sweep(), move || keyed.charge(KEY, 2));
+        clock.set(at(29));
+        (keyed.try_acquire(KEY).is_ok(), keyed.len())
+    });
+    assert_eq!(outcomes, BTreeSet::from([(false, 1)]));
+}
+
+/// Nor where there is room for this one key only: who finds it forgotten finds its room.
+#[test]
+fn swept_beside_a_charge_at_the_cap() {
+    let outcomes = explore("keyed_sweep_charge_at_the_cap", || {
+        let (keyed, clock) = known_and_full_of(1);
         race2(move || keyed.sweep(), move || keyed.charge(KEY, 2));
         clock.set(at(29));
         (keyed.try_acquire(KEY).is_ok(), keyed.len())

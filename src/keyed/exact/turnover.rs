@@ -135,11 +135,11 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
             Some((due, look_at)) if due > since => return Found::Busy(look_at),
             Some(_) => {}
         }
-        if self.shards.remove(hash, since, |entry| self.due(entry) <= since) {
-            self.live.fetch_sub(1, Ordering::Relaxed);
-            return Found::Forgotten;
+        let count_out = || drop(self.live.fetch_sub(1, Ordering::Relaxed));
+        match self.shards.remove(hash, since, |entry| self.due(entry) <= since, count_out) {
+            true => Found::Forgotten,
+            false => Found::Busy(since),
         }
-        Found::Busy(since)
     }
 
     /// When the entry's bucket is full, and no longer paused.
