@@ -225,3 +225,26 @@ mod by_key {
         }
     }
 }
+
+#[cfg(feature = "budget")]
+mod budget {
+    use super::*;
+    use tollgate::budget::AllOf;
+
+    /// Admitted together, refused at the look, and stepped back from.
+    #[test]
+    fn several_limits_at_once_allocate_nothing() {
+        let (first, second) = (quota!("3/s burst 5"), quota!("2/s burst 3"));
+        let (first, second) =
+            (Bucket::with_clock(first, Manual::new()), Bucket::with_clock(second, Manual::new()));
+        let limits = AllOf::new(["first", "second"], (&first, &second));
+        let count = allocations(|| {
+            for _ in 0..20 {
+                let _ = black_box(limits.try_acquire([1, 1]));
+                let _ = black_box(limits.try_acquire([1, 4]));
+                first.clock().advance(Duration::from_millis(100));
+            }
+        });
+        assert_eq!(count, 0);
+    }
+}

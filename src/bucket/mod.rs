@@ -194,6 +194,13 @@ impl<C: Clock> Bucket<C> {
         Ok(Charge { bucket: self, units: asked.units, written, lowered })
     }
 
+    /// What [`try_acquire_n_at`](Self::try_acquire_n_at) would answer; it takes nothing.
+    #[cfg(feature = "budget")]
+    #[inline]
+    pub(crate) fn would_admit_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
+        self.ruled().would_admit(self.gcra.cost(cost)?, now)
+    }
+
     /// Takes `cost` tokens whether they are there or not, for work that has been done already.
     ///
     /// What is not there becomes debt, which later refill pays off before anything is admitted. A pause does not stop

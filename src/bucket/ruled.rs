@@ -65,13 +65,16 @@ impl Ruled<'_> {
         self.word.raise(|arrival| self.gcra.admit(arrival, issued, cost)).map(|raised| raised.written)
     }
 
-    /// The refusal, if the cost would not be admitted now; it takes nothing.
+    /// What [`admit`](Self::admit) would answer; it takes nothing.
     #[cfg(feature = "budget")]
-    pub(crate) fn refusal(self, cost: Cost, now: Nanos) -> Option<Denied> {
+    #[inline]
+    pub(crate) fn would_admit(self, cost: Cost, now: Nanos) -> Result<(), Denied> {
         let (now, hold) = (now.as_u64(), self.word.hold());
         let (issued, arrival) = (self.gcra.issued(now), self.word.arrival());
-        let is_admitted = self.is_open(now, hold) && self.gcra.admit(arrival, issued, cost).is_some();
-        (!is_admitted).then(|| self.gcra.not_yet(arrival, now, cost, hold))
+        if self.is_open(now, hold) && self.gcra.admit(arrival, issued, cost).is_some() {
+            return Ok(());
+        }
+        Err(self.gcra.not_yet(arrival, now, cost, hold))
     }
 
     /// Takes at least `least` tokens, or none, and at most `most`: one part in `2^part` of what is there, if that lies

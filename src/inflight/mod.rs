@@ -180,6 +180,17 @@ impl InFlight {
         Ok(before.limit())
     }
 
+    /// What [`try_acquire_n`](Self::try_acquire_n) would answer; it takes nothing.
+    #[cfg(feature = "budget")]
+    #[inline]
+    pub(crate) fn would_admit(&self, weight: u32) -> Result<(), NoPermit> {
+        if weight == 0 {
+            return Err(NoPermit::ZeroWeight);
+        }
+        let seen = self.count.look();
+        seen.take_as_newcomer(weight).map(drop).ok_or_else(|| refusal::refusal(weight, seen))
+    }
+
     #[inline(always)]
     fn take(&self, weight: u32) -> Result<(), NoPermit> {
         if weight == 0 {

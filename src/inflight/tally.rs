@@ -69,7 +69,7 @@ impl Tally {
 
     /// As [`take`](Self::take), if nobody waits.
     #[inline(always)]
-    fn take_as_newcomer(self, weight: u32) -> Option<Self> {
+    pub(super) fn take_as_newcomer(self, weight: u32) -> Option<Self> {
         if self.is_marked() { None } else { self.take(weight) }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tollgate::Manual;
 use tollgate::Quota;
-use tollgate::budget::Reservation;
-use tollgate_loom_tests::{at, explore, leak, race2, race3};
+use tollgate::budget::{AllOf, Reservation};
+use tollgate_loom_tests::{at, bucket, explore, leak, missing, race2, race3};
 
 type Budget = tollgate::budget::Budget<&'static Manual>;
 type Guard = Reservation<&'static Budget>;
@@ -76,4 +76,30 @@ fn a_deadline_beside_a_settlement() {
     // In time it is as if 1 had been taken at 0. Late, 6 were, of which 5 are back.
     let all = [(true, 0, (10, 0, 0)), (false, 0, (9, 0, 0))];
     assert_eq!(outcomes, BTreeSet::from(all));
+}
+
+/// Two limits are asked as one while another call takes the last token of the second: whoever comes first has it, and nobody
+/// is charged to the first for nothing.
+#[test]
+fn a_joint_admission_beside_a_single_one() {
+    let outcomes = explore("budget_joint_and_single", || {
+        let (first, second) = (bucket(2), bucket(1));
+        let joint = move || AllOf::new(["first", "second"], (first, second)).try_acquire([1, 1]).is_ok();
+        let (joint, single) = race2(joint, move || second.try_acquire_at(at(0)).is_ok());
+        (joint, single, missing(first, 0), missing(second, 0))
+    });
+    assert_eq!(outcomes, BTreeSet::from([(true, false, 1, 1), (false, true, 0, 1)]));
+}
+
+/// Two joint calls in opposite orders, with a token for one of them: they may both step back, but not both have it.
+#[test]
+fn two_joint_admissions_in_opposite_orders() {
+    let outcomes = explore("budget_opposite_orders", || {
+        let (first, second) = (bucket(1), bucket(1));
+        let there = move || AllOf::new(["first", "second"], (first, second)).try_acquire([1, 1]).is_ok();
+        let back = move || AllOf::new(["second", "first"], (second, first)).try_acquire([1, 1]).is_ok();
+        let (there, back) = race2(there, back);
+        (u8::from(there) + u8::from(back), missing(first, 0), missing(second, 0))
+    });
+    assert_eq!(outcomes, BTreeSet::from([(1, 1, 1), (0, 0, 0)]));
 }

@@ -236,13 +236,20 @@ impl<C: Clock> Budget<C> {
         &self.clock
     }
 
+    /// Whether so many tokens would be reserved at a reading of the budget's clock; it takes nothing.
+    pub(crate) fn would_admit_at(&self, tokens: u64, now: Nanos) -> Result<(), Denied> {
+        let cost = self.gcra.cost(tokens)?;
+        if self.is_overdue(now) {
+            return self.with_books(now, |books| books.ruled.would_admit(cost, now));
+        }
+        self.ruled().would_admit(cost, now)
+    }
+
     fn open(&self, estimate: Estimate, deadline: Nanos, now: Nanos) -> Result<Claim, Denied> {
         let tokens = estimate.within(self.quota.capacity());
         let cost = self.gcra.cost(tokens)?;
-        if !self.is_overdue(now)
-            && let Some(denied) = self.ruled().refusal(cost, now)
-        {
-            return Err(denied);
+        if !self.is_overdue(now) {
+            self.ruled().would_admit(cost, now)?;
         }
         let number = self.with_books(now, |books| books.reserve(&cost, tokens, deadline, now))?;
         Ok(Claim::new(number, tokens))

@@ -135,7 +135,9 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
             Some((due, look_at)) if due > since => return Found::Busy(look_at),
             Some(_) => {}
         }
-        let count_out = || drop(self.live.fetch_sub(1, Ordering::Relaxed));
+        let count_out = || {
+            self.live.fetch_sub(1, Ordering::Relaxed);
+        };
         match self.shards.remove(hash, since, |entry| self.due(entry) <= since, count_out) {
             true => Found::Forgotten,
             false => Found::Busy(since),

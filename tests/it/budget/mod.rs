@@ -1,5 +1,7 @@
 //! `budget`: reservations against a replay of the whole history, guards, deadlines.
 
+#[cfg(feature = "inflight")]
+mod all_of;
 mod replay;
 mod reservation;
 mod stress;

@@ -1,0 +1,166 @@
+//! What can be one of several limits.
+
+use crate::bucket::{Bucket, Charge};
+use crate::budget::reserve::{Account, Budget, Late, Reservation, Settled};
+use crate::clock::Clock;
+use crate::nanos::Nanos;
+
+use super::refused::Reason;
+
+/// A reading of a limit's own clock; limits without a clock have none.
+pub type Reading = Option<Nanos>;
+
+/// Something that admits or refuses, and can take an admission back that has just been made.
+///
+/// Implemented for [`Bucket`], [`Budget`] and, with its feature, `inflight::InFlight`. A limit of your own may be one of several
+/// too:
+///
+/// * [`look`](Self::look) and [`take`](Self::take) with the same cost and reading agree if nothing else happens between;
+/// * [`undo`](Self::undo) leaves the limit as if nothing had been taken, or stricter.
+pub trait Limit {
+    /// What is given out.
+    type Held<'a>: Grant
+    where
+        Self: 'a;
+
+    /// A reading of its clock, if it has one.
+    fn reading(&self) -> Reading;
+
+    /// Whether the cost would be admitted, without taking it.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which it would be refused.
+    fn look(&self, cost: u64, now: Reading) -> Result<(), Reason>;
+
+    /// Takes the cost, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which it is refused.
+    fn take(&self, cost: u64, now: Reading) -> Result<Self::Held<'_>, Reason>;
+
+    /// Takes back what has just been given out, because another limit refused.
+    fn undo(&self, held: Self::Held<'_>);
+}
+
+/// What a limit has given out.
+pub trait Grant {
+    /// Closes it with what the work has cost, if it is a charge that is not final; nothing otherwise.
+    fn settle(self, actual: u64) -> Option<Result<Settled, Late>>;
+}
+
+/// An undo gives back by the prompt rule; see [`Charge::undo`].
+impl<C: Clock> Limit for Bucket<C> {
+    type Held<'a>
+        = Charge<'a, C>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn reading(&self) -> Reading {
+        Some(self.clock().now())
+    }
+
+    #[inline]
+    fn look(&self, cost: u64, now: Reading) -> Result<(), Reason> {
+        let now = now.unwrap_or_else(|| self.clock().now());
+        self.would_admit_at(cost, now).map_err(Reason::Denied)
+    }
+
+    #[inline]
+    fn take(&self, cost: u64, now: Reading) -> Result<Charge<'_, C>, Reason> {
+        let now = now.unwrap_or_else(|| self.clock().now());
+        self.try_charge_at(cost, now).map_err(Reason::Denied)
+    }
+
+    fn undo(&self, held: Charge<'_, C>) {
+        held.undo();
+    }
+}
+
+/// An undo gives back exactly what refill has not made good.
+impl<C: Clock> Limit for Budget<C> {
+    type Held<'a>
+        = Reservation<&'a Self>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn reading(&self) -> Reading {
+        Some(self.clock().now())
+    }
+
+    #[inline]
+    fn look(&self, cost: u64, now: Reading) -> Result<(), Reason> {
+        let now = now.unwrap_or_else(|| self.clock().now());
+        self.would_admit_at(cost, now).map_err(Reason::Denied)
+    }
+
+    #[inline]
+    fn take(&self, cost: u64, now: Reading) -> Result<Reservation<&Self>, Reason> {
+        let now = now.unwrap_or_else(|| self.clock().now());
+        self.reserve_at(cost, now).map_err(Reason::Denied)
+    }
+
+    fn undo(&self, held: Reservation<&Self>) {
+        // Closed in time or at its deadline: in either case it is closed.
+        let _released = held.release();
+    }
+}
+
+/// It is final.
+impl<C: Clock> Grant for Charge<'_, C> {
+    fn settle(self, _: u64) -> Option<Result<Settled, Late>> {
+        None
+    }
+}
+
+impl<A: Account> Grant for Reservation<A> {
+    fn settle(self, actual: u64) -> Option<Result<Settled, Late>> {
+        Some(Self::settle(self, actual))
+    }
+}
+
+#[cfg(feature = "inflight")]
+mod in_flight {
+    use super::{Grant, Limit, Reading, Reason};
+    use crate::budget::reserve::{Late, Settled};
+    use crate::inflight::{InFlight, Permit};
+
+    /// A cost is a weight. An undo drops the permit, so it is back exactly.
+    impl Limit for InFlight {
+        type Held<'a> = Permit<'a>;
+
+        #[inline]
+        fn reading(&self) -> Reading {
+            None
+        }
+
+        #[inline]
+        fn look(&self, cost: u64, _: Reading) -> Result<(), Reason> {
+            self.would_admit(weight(cost)).map_err(Reason::NoPermit)
+        }
+
+        #[inline]
+        fn take(&self, cost: u64, _: Reading) -> Result<Permit<'_>, Reason> {
+            self.try_acquire_n(weight(cost)).map_err(Reason::NoPermit)
+        }
+
+        fn undo(&self, held: Permit<'_>) {
+            drop(held);
+        }
+    }
+
+    /// The work has ended.
+    impl Grant for Permit<'_> {
+        fn settle(self, _: u64) -> Option<Result<Settled, Late>> {
+            None
+        }
+    }
+
+    /// A cost beyond any weight is above every limit.
+    fn weight(cost: u64) -> u32 {
+        u32::try_from(cost).unwrap_or(u32::MAX)
+    }
+}

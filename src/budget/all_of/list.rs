@@ -1,0 +1,133 @@
+//! Any number of limits, known at run time.
+
+use super::limit::{Grant, Limit, Reading};
+use super::refused::{Reason, Refused, Worst};
+use crate::budget::reserve::{Late, Settled};
+
+/// What is asked of one limit of a list.
+#[derive(Clone, Copy)]
+pub struct Demand<'n, 'a> {
+    /// The name of the limit, for refusals.
+    pub name: &'n str,
+    /// The limit.
+    pub limit: &'a dyn AnyLimit,
+    /// How much is asked for.
+    pub cost: u64,
+}
+
+/// A [`Limit`] whose kind is known at run time. Every limit is one.
+pub trait AnyLimit {
+    /// As [`Limit::reading`].
+    fn any_reading(&self) -> Reading;
+
+    /// As [`Limit::look`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Limit::look`].
+    fn any_look(&self, cost: u64, now: Reading) -> Result<(), Reason>;
+
+    /// As [`Limit::take`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Limit::take`].
+    fn any_take(&self, cost: u64, now: Reading) -> Result<Box<dyn AnyGrant + '_>, Reason>;
+}
+
+/// What a limit of a list has given out. Dropping it drops what it stands for.
+pub trait AnyGrant {
+    /// As [`Grant::settle`].
+    fn settle(self: Box<Self>, actual: u64) -> Option<Result<Settled, Late>>;
+
+    /// As [`Limit::undo`].
+    fn undo(self: Box<Self>);
+}
+
+/// Takes from all limits of a list or from none, as [`AllOf`](super::AllOf) does; what is given out is in the order of the list.
+/// It allocates one box for each limit.
+///
+/// ```
+/// use tollgate::budget::{Budget, Demand, acquire_all};
+/// use tollgate::{Bucket, quota};
+///
+/// let (requests, tokens) = (Bucket::new(quota!("300/min")), Budget::new(quota!("300k/min")));
+/// let demands = [
+///     Demand { name: "requests", limit: &requests, cost: 1 },
+///     Demand { name: "tokens", limit: &tokens, cost: 5_000 },
+/// ];
+/// for (grant, actual) in acquire_all(&demands)?.into_iter().zip([1, 1_200]) {
+///     grant.settle(actual).transpose()?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Refused`] names the limit that refused, and tells the largest wait of all that refuse.
+pub fn acquire_all<'n, 'a>(demands: &[Demand<'n, 'a>]) -> Result<Vec<Box<dyn AnyGrant + 'a>>, Refused<'n>> {
+    let readings: Vec<_> = demands.iter().map(|demand| demand.limit.any_reading()).collect();
+    let mut worst = Worst::default();
+    look_at_all(demands, &readings, &mut worst);
+    if worst.is_refusal() {
+        return Err(worst.of(demands));
+    }
+    let mut held = Vec::with_capacity(demands.len());
+    for (place, (demand, &now)) in demands.iter().zip(&readings).enumerate() {
+        match demand.limit.any_take(demand.cost, now) {
+            Ok(grant) => held.push(grant),
+            Err(reason) => {
+                held.into_iter().rev().for_each(|grant| grant.undo());
+                let mut worst = Worst::default();
+                worst.add(place, reason);
+                look_at_all(demands, &readings, &mut worst);
+                return Err(worst.of(demands));
+            }
+        }
+    }
+    Ok(held)
+}
+
+fn look_at_all(demands: &[Demand<'_, '_>], readings: &[Reading], worst: &mut Worst) {
+    for (place, (demand, &now)) in demands.iter().zip(readings).enumerate() {
+        if let Err(reason) = demand.limit.any_look(demand.cost, now) {
+            worst.add(place, reason);
+        }
+    }
+}
+
+impl Worst {
+    fn of<'n>(self, demands: &[Demand<'n, '_>]) -> Refused<'n> {
+        self.named(|place| demands.get(place).map_or("", |demand| demand.name))
+    }
+}
+
+/// A grant, and whom to give it back to.
+struct Given<'a, L: Limit> {
+    limit: &'a L,
+    held: L::Held<'a>,
+}
+
+impl<L: Limit> AnyLimit for L {
+    fn any_reading(&self) -> Reading {
+        self.reading()
+    }
+
+    fn any_look(&self, cost: u64, now: Reading) -> Result<(), Reason> {
+        self.look(cost, now)
+    }
+
+    fn any_take(&self, cost: u64, now: Reading) -> Result<Box<dyn AnyGrant + '_>, Reason> {
+        Ok(Box::new(Given { limit: self, held: self.take(cost, now)? }))
+    }
+}
+
+impl<L: Limit> AnyGrant for Given<'_, L> {
+    fn settle(self: Box<Self>, actual: u64) -> Option<Result<Settled, Late>> {
+        self.held.settle(actual)
+    }
+
+    fn undo(self: Box<Self>) {
+        self.limit.undo(self.held);
+    }
+}
