@@ -3,6 +3,7 @@
 mod args;
 mod compare;
 mod failure;
+mod leak;
 mod output;
 mod plot;
 mod replay;

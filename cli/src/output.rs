@@ -5,6 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
 use crate::failure::Failure;
 
 /// Tells the results: as JSON where that is asked for, and as text on standard output unless JSON goes there.
@@ -71,4 +74,20 @@ pub(crate) fn json_text(report: &impl serde::Serialize) -> Result<String, Failur
     let text =
         serde_json::to_string_pretty(report).map_err(|error| Failure::Output(format!("JSON: {error}")))?;
     Ok(text + "\n")
+}
+
+/// An empty table that keeps to the width of the terminal.
+pub(crate) fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    if let Some((_, width)) = console::Term::stdout().size_checked() {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    table
+}
+
+/// Titles to the left, figures to the right.
+pub(crate) fn figures_right(mut table: Table) -> Table {
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
 }

@@ -60,6 +60,11 @@ pub(crate) fn plain(value: &str) -> String {
     }
 }
 
+/// The name without its folders.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or(path)
+}
+
 /// `8.0 MB`: bytes in the unit that suits them.
 pub(crate) fn bytes(count: u64) -> String {
     match count as f64 {

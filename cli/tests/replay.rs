@@ -3,16 +3,17 @@
 #[path = "support/markup.rs"]
 mod markup;
 mod support;
+#[path = "support/trace.rs"]
+mod trace;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use markup::texts_of_well_formed;
 use support::Run;
+use trace::{Trace, real};
 
 fn tollgate() -> Command {
     support::tollgate("replay")
@@ -27,24 +28,13 @@ fn outcomes_of(run: &Run) -> Vec<Value> {
     serde_json::from_value(run.json()).expect("an array")
 }
 
-/// A folder with one trace in it.
-struct Trace {
-    folder: TempDir,
-    file: PathBuf,
+/// How the tests of `replay` use a trace.
+trait Replayed {
+    fn replay(&self, args: &[&str]) -> Run;
+    fn counts(&self, args: &[&str]) -> [u64; 6];
 }
 
-impl Trace {
-    fn new(name: &str, text: impl AsRef<[u8]>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        Self { folder, file }
-    }
-
-    fn path(&self) -> &str {
-        self.file.to_str().unwrap()
-    }
-
+impl Replayed for Trace {
     fn replay(&self, args: &[&str]) -> Run {
         run(&[&[self.path()], args].concat())
     }
@@ -427,19 +417,9 @@ fn a_closed_pipe_is_no_failure() {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 }
 
-/// One of the real traces that may stand beside the repository.
-fn real_trace(name: &str) -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
-    if !file.exists() {
-        eprintln!("SKIP {name}: ../shared/data is not there");
-        return None;
-    }
-    Some(file)
-}
-
 #[test]
 fn the_conversation_trace() {
-    let Some(file) = real_trace("azure_llm_2023_conv.csv") else { return };
+    let Some(file) = real("azure_llm_2023_conv.csv") else { return };
     let limit = "300000/min burst 450000";
     let file = file.to_str().unwrap();
     let args = [file, "--cost", "ContextTokens+GeneratedTokens", "--limit", limit, "--json", "-"];
@@ -451,7 +431,7 @@ fn the_conversation_trace() {
 
 #[test]
 fn the_code_trace() {
-    let Some(file) = real_trace("azure_llm_2023_code.csv") else { return };
+    let Some(file) = real("azure_llm_2023_code.csv") else { return };
     let args = [file.to_str().unwrap(), "--cost", "1", "--limit", "300/min burst 30", "--json", "-"];
     assert_eq!(counts(&outcomes_of(&run(&args))[0]), [8_819, 5_885, 5_885, 2_934, 2_934, 0]);
 }

@@ -1,57 +1,46 @@
 //! The audit: was the bound kept in every interval? Worked out from the admissions alone, apart from the limiter.
 //!
 //! The bound says that in **any** interval `[s, e]` the admitted cost is at most `B + r*(e - s)`, with the capacity `B`
-//! and the rate `r`. Trying all intervals would need all admissions in memory. A leaky bucket that is never asked
-//! for permission needs one number: admission `k` at time `t_k` of cost `c_k` moves it to
+//! and the rate `r`. Trying all intervals would need all admissions in memory. The level of a [`Leak`] to which all
+//! admissions are put is one number that does the same: it is the most, over all intervals that end at an admission, by
+//! which an interval's cost is above `r` times its length. Only intervals that begin and end at an admission matter,
+//! because any other one holds the same admissions as a shorter one of those. So the bound is kept in all intervals that
+//! end at an admission exactly when the level after it is at most `B`, and in all intervals when that holds for each.
 //!
-//! ```text
-//! x_k = max(0, x_(k-1) - r*(t_k - t_(k-1))) + c_k
-//! ```
-//!
-//! Unrolled, `x_k` is the maximum over `j <= k` of `c_j + ... + c_k - r*(t_k - t_j)`: each `max` either keeps the sum
-//! that began earlier or begins anew at `k`. Only intervals that begin and end at an admission matter, because any
-//! other one holds the same admissions as a shorter one of those. So the bound is kept in all intervals that end at
-//! `t_k` exactly when `x_k <= B`, and in all intervals when that holds for every `k`.
-//!
-//! The number is kept as whole tokens and a fraction over the period, both integers, so nothing is rounded and nothing
-//! can overflow. On the binary scale the limiter may admit less than one unit more (`GUARANTEES` sections 1 and 2);
-//! the size of that unit is worked out here from the specification's rule, not asked of the limiter.
+//! On the binary scale the limiter may admit less than one unit more (`GUARANTEES` sections 1 and 2); the size of that
+//! unit is worked out here from the specification's rule, not asked of the limiter.
 
 use tollgate::{Nanos, Quota};
+
+use crate::leak::{Leak, Level, Ratio};
 
 /// Watches admissions and finds those that break the bound.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundAudit {
-    rate: Ratio,
+    leak: Leak,
     capacity: u64,
     /// The excess over the capacity, in `1/rate.per` of a token, from which on it is a violation; less is the slack of
     /// the binary scale.
     excess: u128,
-    level: Mixed,
-    last: Nanos,
     violations: u64,
 }
 
 impl BoundAudit {
     pub(crate) fn new(quota: &Quota) -> Self {
-        let rate = Ratio::lowest(quota.tokens().into(), quota.period().as_nanos());
+        let leak = Leak::new(quota);
+        let rate = leak.rate();
         Self {
-            rate,
+            leak,
             capacity: quota.capacity(),
             excess: rate.per.div_ceil(units_per_token(rate, quota.capacity())).max(1),
-            level: Mixed { tokens: 0, parts: 0 },
-            last: Nanos::ZERO,
             violations: 0,
         }
     }
 
     /// An admission at `now`; times must not step back.
     pub(crate) fn admitted(&mut self, now: Nanos, cost: u64) {
-        let nanos = now.saturating_sub(self.last).as_u64();
-        self.last = now;
-        self.level = self.level.leak(self.rate, nanos);
-        self.level.tokens += u128::from(cost);
-        if self.is_over() {
+        let level = self.leak.add(now, cost);
+        if self.is_over(level) {
             self.violations += 1;
         }
     }
@@ -66,46 +55,9 @@ impl BoundAudit {
         self.violations
     }
 
-    fn is_over(&self) -> bool {
+    fn is_over(&self, level: Level) -> bool {
         let capacity = u128::from(self.capacity);
-        self.level.tokens > capacity || (self.level.tokens == capacity && self.level.parts >= self.excess)
-    }
-}
-
-/// `tokens` every `per` nanoseconds, in lowest terms.
-#[derive(Clone, Copy, Debug)]
-struct Ratio {
-    tokens: u128,
-    per: u128,
-}
-
-impl Ratio {
-    fn lowest(tokens: u128, per: u128) -> Self {
-        let (mut a, mut b) = (tokens, per);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        Self { tokens: tokens / a, per: per / a }
-    }
-}
-
-/// Whole tokens and parts of one: `tokens + parts / rate.per`.
-#[derive(Clone, Copy, Debug)]
-struct Mixed {
-    tokens: u128,
-    parts: u128,
-}
-
-impl Mixed {
-    /// What is left after `nanos` nanoseconds of the rate; the product of two 64-bit numbers fits.
-    fn leak(self, rate: Ratio, nanos: u64) -> Self {
-        let leaked = rate.tokens * u128::from(nanos);
-        let (tokens, parts) = (leaked / rate.per, leaked % rate.per);
-        let borrow = u128::from(parts > self.parts);
-        match self.tokens.checked_sub(tokens + borrow) {
-            Some(tokens) => Self { tokens, parts: self.parts + borrow * rate.per - parts },
-            None => Self { tokens: 0, parts: 0 },
-        }
+        level.tokens > capacity || (level.tokens == capacity && level.parts >= self.excess)
     }
 }
 

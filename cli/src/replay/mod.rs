@@ -6,17 +6,15 @@ mod json;
 mod lane;
 mod limiter;
 mod plot;
-mod progress;
 mod series;
 mod table;
 
 use crate::args::{Limit, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Destination, tell};
-use crate::trace::{CostRule, Trace, Wanted};
+use crate::trace::{CostRule, Progress, Trace, Wanted};
 
 use self::lane::Lane;
-use self::progress::Progress;
 
 /// The limit for the built-in trace: its bursts are too much for it, its mean is not.
 const BUILTIN_LIMIT: &str = "450k/min burst 40k";
@@ -54,37 +52,20 @@ fn draw(args: &ReplayArgs, replayed: &Replayed) -> Result<(), Failure> {
 }
 
 fn replay(args: &ReplayArgs) -> Result<Replayed, Failure> {
-    let wanted = wanted(args);
-    let mut trace = match &args.file {
-        Some(file) => Trace::open(file, &wanted)?,
-        None => Trace::builtin(&wanted)?,
-    };
+    let file = args.file.as_deref();
+    let wanted = Wanted { key: args.key.clone(), ..args.reading.wanted(file) };
+    let mut trace = Trace::of(file, &wanted)?;
     let lane = |limit: &Limit| match &args.key {
         Some(_) => Lane::by_key(limit),
         None => Ok(Lane::alone(limit, args.plot.is_some())),
     };
     let mut lanes = limits(args)?.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
-    let mut progress = Progress::new(args.file.as_deref());
+    let mut progress = Progress::new(file);
     while let Some(arrival) = trace.next()? {
         lanes.iter_mut().for_each(|lane| lane.offer(&arrival));
         progress.step(trace.bytes());
     }
     Ok(Replayed { trace, cost: wanted.cost, key: wanted.key, lanes })
-}
-
-fn wanted(args: &ReplayArgs) -> Wanted {
-    let default = match args.file {
-        Some(_) => CostRule::constant(1),
-        None => CostRule::column(crate::trace::BUILTIN_COLUMN),
-    };
-    Wanted {
-        format: args.format,
-        time: args.time.clone(),
-        unit: args.time_unit.0,
-        cost: args.cost.clone().unwrap_or(default),
-        key: args.key.clone(),
-        skip_bad: args.skip_bad,
-    }
 }
 
 /// The limits asked for; only the built-in trace brings one along.

@@ -6,7 +6,7 @@ use super::series::{Bins, Course, Flow};
 use crate::plot::axis::{self, Axis};
 use crate::plot::panel::{Frame, Key};
 use crate::plot::svg::{Stroke, Style, Svg, colour};
-use crate::text::{grouped, share, span};
+use crate::text::{file_name, grouped, share, span};
 
 const MARGIN_LEFT: f64 = 70.0;
 const MARGIN_RIGHT: f64 = 30.0;
@@ -33,11 +33,6 @@ pub(super) fn draw(replayed: &Replayed) -> String {
     }
     let full = courses.len() as f64 * (width + MARGIN_LEFT + MARGIN_RIGHT);
     svg.finish(full, PANELS_TOP + 2.0 * PANEL_STEP + PANEL_HEIGHT + 52.0, &title)
-}
-
-/// The name without its folders.
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or(path)
 }
 
 fn subtitle(replayed: &Replayed) -> String {

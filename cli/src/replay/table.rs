@@ -1,11 +1,11 @@
 //! The results for a person: one column a limit.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::Table;
 
 use super::Replayed;
 use super::by_key::ByKey;
 use super::lane::Lane;
+use crate::output;
 use crate::text::{bytes, grouped, plain, share, span};
 
 const BUILTIN_NOTE: &str = "
@@ -45,12 +45,12 @@ fn heading(replayed: &Replayed) -> String {
 }
 
 fn table(replayed: &Replayed) -> Table {
-    let mut table = empty_table();
+    let mut table = output::table();
     table.set_header(std::iter::once("limit").chain(replayed.lanes.iter().map(Lane::name)));
     for (title, value) in rows(replayed) {
         table.add_row(std::iter::once(title.to_owned()).chain(replayed.lanes.iter().map(&value)));
     }
-    aligned(table)
+    output::figures_right(table)
 }
 
 /// The keys to which a limit refused most.
@@ -59,27 +59,12 @@ fn most_refused(limit: &str, keys: &ByKey) -> String {
     if top.is_empty() {
         return format!("{limit}: no key was refused anything\n");
     }
-    let mut table = empty_table();
+    let mut table = output::table();
     table.set_header(["key", "refused", "cost refused"]);
     for refused in top {
         table.add_row([plain(refused.key), grouped(refused.count.requests), grouped(refused.count.cost)]);
     }
-    format!("most refused by {limit}:\n{}\n", aligned(table))
-}
-
-fn empty_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    if let Some((_, width)) = console::Term::stdout().size_checked() {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    table
-}
-
-/// Titles to the left, figures to the right.
-fn aligned(mut table: Table) -> Table {
-    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table
+    format!("most refused by {limit}:\n{}\n", output::figures_right(table))
 }
 
 fn rows(replayed: &Replayed) -> Vec<Row<'_>> {

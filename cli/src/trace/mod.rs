@@ -8,6 +8,7 @@ mod csv;
 mod jsonl;
 mod lines;
 mod open;
+mod progress;
 mod time;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) use self::builtin::TOKENS as BUILTIN_COLUMN;
 pub(crate) use self::cost::CostRule;
 use self::lines::Lines;
 pub(crate) use self::open::{Format, Wanted};
+pub(crate) use self::progress::Progress;
 use self::time::Stamp;
 pub(crate) use self::time::Unit;
 

@@ -44,14 +44,22 @@ impl Wanted {
 }
 
 impl Trace {
+    /// The trace in `file`, or without one the built-in trace.
+    pub(crate) fn of(file: Option<&Path>, wanted: &Wanted) -> Result<Self, Failure> {
+        match file {
+            Some(file) => Self::open(file, wanted),
+            None => Self::builtin(wanted),
+        }
+    }
+
     /// The trace that the program brings along.
-    pub(crate) fn builtin(wanted: &Wanted) -> Result<Self, Failure> {
+    fn builtin(wanted: &Wanted) -> Result<Self, Failure> {
         let builtin = builtin::Builtin::new(&wanted.cost).map_err(Failure::Input)?;
         Ok(Self::new("built-in trace".into(), Source::Builtin(builtin), wanted.skip_bad))
     }
 
     /// The trace in `file`, where `-` is standard input.
-    pub(crate) fn open(file: &Path, wanted: &Wanted) -> Result<Self, Failure> {
+    fn open(file: &Path, wanted: &Wanted) -> Result<Self, Failure> {
         let (name, input): (_, Box<dyn Read>) = if file == Path::new("-") {
             ("<stdin>".to_owned(), Box::new(io::stdin()))
         } else {

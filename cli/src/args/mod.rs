@@ -1,6 +1,6 @@
 //! What can be asked of the program, as clap reads it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tollgate::{Quota, QuotaError};
 
 use crate::compare;
 use crate::output::Destination;
-use crate::trace::{CostRule, Format, Unit};
+use crate::trace::{CostRule, Format, Unit, Wanted};
 
 /// Tries token-bucket limits on real traffic before they are put in front of it, and compares limiters
 #[derive(Debug, Parser)]
@@ -74,14 +74,29 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "QUOTA")]
     pub(crate) limit: Vec<Limit>,
 
-    /// What a request costs: a number, a column, or a sum of them (A+B) [default: 1; built-in trace: tokens]
-    #[arg(long, value_name = "COST")]
-    pub(crate) cost: Option<CostRule>,
-
     /// Limit each value of this column by itself, in a bucket of its own; the column of an access log with the
     /// client address is `client`
     #[arg(long, value_name = "COLUMN", requires = "file", conflicts_with = "plot")]
     pub(crate) key: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+
+    /// Write the results as JSON, an array with one object a limit; `-` is standard output, in place of the table
+    #[arg(long, value_name = "DEST")]
+    pub(crate) json: Option<Destination>,
+
+    /// Draw offered and admitted cost per second, the level of the bucket and the bound as an SVG picture
+    #[arg(long, value_name = "OUT.SVG", value_parser = picture_file)]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+/// How a trace is to be read: the same for every command that takes one.
+#[derive(Debug, Args)]
+pub(crate) struct ReadingArgs {
+    /// What a request costs: a number, a column, or a sum of them (A+B) [default: 1; built-in trace: tokens]
+    #[arg(long, value_name = "COST")]
+    pub(crate) cost: Option<CostRule>,
 
     /// The column with the arrival time [default: found by usual names such as timestamp, time, ts, created_at]
     #[arg(long, value_name = "COLUMN")]
@@ -99,14 +114,24 @@ pub(crate) struct ReplayArgs {
     /// Leave out lines that are malformed or out of order, count them, and go on
     #[arg(long)]
     pub(crate) skip_bad: bool,
+}
 
-    /// Write the results as JSON, an array with one object a limit; `-` is standard output, in place of the table
-    #[arg(long, value_name = "DEST")]
-    pub(crate) json: Option<Destination>,
-
-    /// Draw offered and admitted cost per second, the level of the bucket and the bound as an SVG picture
-    #[arg(long, value_name = "OUT.SVG", value_parser = picture_file)]
-    pub(crate) plot: Option<PathBuf>,
+impl ReadingArgs {
+    /// What is wanted of the trace in `file`, or of the built-in one: no key as yet.
+    pub(crate) fn wanted(&self, file: Option<&Path>) -> Wanted {
+        let default = || match file {
+            Some(_) => CostRule::constant(1),
+            None => CostRule::column(crate::trace::BUILTIN_COLUMN),
+        };
+        Wanted {
+            format: self.format,
+            time: self.time.clone(),
+            unit: self.time_unit.0,
+            cost: self.cost.clone().unwrap_or_else(default),
+            key: None,
+            skip_bad: self.skip_bad,
+        }
+    }
 }
 
 const COMPARE_NOTES: &str = "\

@@ -12,7 +12,7 @@ const LONG: u64 = 16 << 20;
 /// Arrivals between two looks.
 const EVERY: u64 = 1 << 14;
 
-/// How far a replay has come.
+/// How far the reading of a trace has come.
 pub(crate) struct Progress {
     length: Option<u64>,
     wanted: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// For the replay of a file; of standard input the length is unknown.
+    /// For the trace in a file; of standard input the length is unknown.
     pub(crate) fn new(file: Option<&Path>) -> Self {
         let length = file
             .and_then(|file| fs::metadata(file).ok())
