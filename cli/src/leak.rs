@@ -55,6 +55,11 @@ impl Leak {
         self.level.tokens += u128::from(cost);
         self.level
     }
+
+    /// What will be left of the level after so long without a cost.
+    pub(crate) fn after(&self, span: Nanos) -> Level {
+        self.level.leak(self.rate, span.as_u64())
+    }
 }
 
 impl Ratio {
@@ -68,6 +73,11 @@ impl Ratio {
 }
 
 impl Level {
+    /// The fewest whole tokens that hold it.
+    pub(crate) fn ceil(self) -> u128 {
+        self.tokens + u128::from(self.parts > 0)
+    }
+
     /// What is left after `nanos` nanoseconds of the rate; the product of two 64-bit numbers fits.
     fn leak(self, rate: Ratio, nanos: u64) -> Self {
         let leaked = rate.tokens * u128::from(nanos);

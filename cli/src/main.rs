@@ -1,10 +1,12 @@
-//! The `tollgate` program: tries limits on real traffic before they are put in front of it, and compares limiters.
+//! The `tollgate` program: tries limits on real traffic before they are put in front of it, plans them, and compares
+//! limiters.
 
 mod args;
 mod compare;
 mod failure;
 mod leak;
 mod output;
+mod plan;
 mod plot;
 mod replay;
 mod text;
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
     let outcome = match Program::parse().command {
         Command::Replay(wanted) => replay::run(&wanted),
         Command::Compare(wanted) => compare::run(&wanted),
+        Command::Plan(wanted) => plan::run(&wanted),
         Command::Flood(wanted) => compare::flood_here(&wanted),
     };
     match outcome {

@@ -24,6 +24,12 @@ pub(crate) fn share(part: impl Into<u128>, whole: impl Into<u128>) -> String {
     format!("{} ({:.1} %)", grouped(part), part as f64 * 100.0 / whole as f64)
 }
 
+/// `99.98 %`: a share rounded down to a hundredth of a per cent, so that only the whole is 100.00 %.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    let hundredths = u128::from(part) * 10_000 / u128::from(whole).max(1);
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+}
+
 /// A span in the two units that matter for its size.
 pub(crate) fn span(length: Duration) -> String {
     let seconds = length.as_secs();
@@ -105,6 +111,14 @@ mod tests {
     fn shares_of_nothing_have_no_per_cent() {
         assert_eq!(share(16_106_u64, 19_366_u64), "16,106 (83.2 %)");
         assert_eq!(share(0_u64, 0_u64), "0");
+    }
+
+    #[test]
+    fn only_the_whole_is_a_hundred_per_cent() {
+        assert_eq!(
+            [(3, 3), (99_999, 100_000), (1, 3), (0, 3), (0, 0)].map(|(a, b)| percent(a, b)),
+            ["100.00 %", "99.99 %", "33.33 %", "0.00 %", "0.00 %"]
+        );
     }
 
     #[test]

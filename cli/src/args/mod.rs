@@ -1,5 +1,7 @@
 //! What can be asked of the program, as clap reads it.
 
+mod plan;
+
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,11 +10,12 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, value_parser};
 use tollgate::{Quota, QuotaError};
 
+pub(crate) use self::plan::PlanArgs;
 use crate::compare;
 use crate::output::Destination;
 use crate::trace::{CostRule, Format, Unit, Wanted};
 
-/// Tries token-bucket limits on real traffic before they are put in front of it, and compares limiters
+/// Tries token-bucket limits on real traffic before they are put in front of it, plans them, and compares limiters
 #[derive(Debug, Parser)]
 #[command(name = "tollgate", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Program {
@@ -26,6 +29,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Measure limiters side by side on this machine: speed, latency, and how exactly they keep the bound
     Compare(CompareArgs),
+    /// Recommend rate, capacity, limit in flight and queue depth, from a trace or from a few figures
+    Plan(PlanArgs),
     /// One flood of `compare --keyed`, in a process of its own
     #[command(hide = true)]
     Flood(FloodArgs),
@@ -117,7 +122,7 @@ pub(crate) struct ReadingArgs {
 }
 
 impl ReadingArgs {
-    /// What is wanted of the trace in `file`, or of the built-in one: no key as yet.
+    /// What is wanted of the trace in `file`, or of the built-in one: no key and no latency as yet.
     pub(crate) fn wanted(&self, file: Option<&Path>) -> Wanted {
         let default = || match file {
             Some(_) => CostRule::constant(1),
@@ -129,6 +134,7 @@ impl ReadingArgs {
             unit: self.time_unit.0,
             cost: self.cost.clone().unwrap_or_else(default),
             key: None,
+            latency: None,
             skip_bad: self.skip_bad,
         }
     }

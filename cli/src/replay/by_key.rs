@@ -132,7 +132,7 @@ mod tests {
 
     fn decide(by_key: &mut ByKey, millis: u64, key: &str, cost: u64) -> Option<bool> {
         let at = Nanos::from_duration(Duration::from_millis(millis));
-        let arrival = Arrival { at, cost, key: Some(key.to_owned()) };
+        let arrival = Arrival { at, cost, key: Some(key.to_owned()), latency: None };
         match by_key.decide(&arrival) {
             Ok(()) => Some(true),
             Err(Denied::NotYet(_)) => Some(false),

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn arrival(millis: u64, cost: u64) -> Arrival {
-        Arrival { at: Nanos::from_duration(Duration::from_millis(millis)), cost, key: None }
+        Arrival { at: Nanos::from_duration(Duration::from_millis(millis)), cost, key: None, latency: None }
     }
 
     #[test]

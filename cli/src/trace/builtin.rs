@@ -49,7 +49,7 @@ impl Builtin {
         let tokens = tokens(&mut self.random).to_string();
         let cost = self.cost.total(|_, _| Ok((&tokens).into())).map_err(bad)?;
         let stamp = super::stamp(&mut self.stamps, "time", &self.now_micros.to_string()).map_err(bad)?;
-        Ok(Some(Record { line: self.line, stamp, cost, key: None }))
+        Ok(Some(Record { line: self.line, stamp, cost, key: None, latency: None }))
     }
 
     /// The time to the next request, evenly drawn from 1 to twice the mean.

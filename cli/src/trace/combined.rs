@@ -2,7 +2,7 @@
 //!
 //! `127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326 "http://b.example/" "Agent/1.0"`
 
-use super::{CostRule, Lines, Problem, Record, Records, Wanted, shown, time};
+use super::{CostRule, Latency, Lines, Problem, Record, Records, Wanted, shown, time};
 use crate::text;
 
 /// The columns of a line, under the names by which they can be asked for.
@@ -12,6 +12,7 @@ pub(super) struct Combined {
     cost: CostRule,
     costs: Vec<usize>,
     key: Option<usize>,
+    latency: Option<(usize, Latency)>,
 }
 
 impl Combined {
@@ -24,6 +25,7 @@ impl Combined {
             costs: wanted.cost.columns().iter().map(column).collect::<Result<_, _>>()?,
             cost: wanted.cost.clone(),
             key: wanted.key.as_ref().map(column).transpose()?,
+            latency: wanted.latency.as_ref().map(|latency| latency.among(&NAMES)).transpose()?,
         })
     }
 
@@ -35,7 +37,8 @@ impl Combined {
         })?;
         let cost = self.cost.total(|index, _| Ok(shown(entry.0[self.costs[index]])))?;
         let key = self.key.map(|index| shown(entry.0[index]).into_owned());
-        Ok(Record { line, stamp, cost, key })
+        let latency = self.latency.as_ref().map(|(index, latency)| latency.read(&shown(entry.0[*index])));
+        Ok(Record { line, stamp, cost, key, latency: latency.transpose()? })
     }
 }
 

@@ -24,6 +24,11 @@ impl CostRule {
         Self { fixed: 0, columns: vec![name.to_owned()] }
     }
 
+    /// What every request costs, if it is the same for each.
+    pub(crate) fn fixed(&self) -> Option<u64> {
+        self.columns.is_empty().then_some(self.fixed)
+    }
+
     /// The names of the columns, in the order in which `total` asks for them.
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns

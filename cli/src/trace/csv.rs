@@ -7,7 +7,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 use super::lines::LONGEST;
 use super::time::Stamps;
-use super::{CostRule, Lines, Problem, Record, Records, Wanted, columns, shown, stamp};
+use super::{CostRule, Latency, Lines, Problem, Record, Records, Wanted, columns, shown, stamp};
 
 pub(super) struct Csv {
     row: Row,
@@ -23,6 +23,7 @@ struct Header {
     stamps: Stamps,
     costs: Vec<usize>,
     key: Option<usize>,
+    latency: Option<(usize, Latency)>,
 }
 
 impl Csv {
@@ -49,6 +50,7 @@ impl Header {
             stamps: wanted.stamps(time_name),
             costs: costs.collect::<Result<_, _>>()?,
             key: wanted.key.as_ref().map(|name| columns::find(names, name)).transpose()?,
+            latency: wanted.latency.as_ref().map(|latency| latency.among(names)).transpose()?,
         })
     }
 
@@ -59,7 +61,8 @@ impl Header {
         let stamp = stamp(&mut self.stamps, &self.time_name, &shown(row.field(self.time)))?;
         let cost = cost.total(|index, _| Ok(shown(row.field(self.costs[index]))))?;
         let key = self.key.map(|index| shown(row.field(index)).into_owned());
-        Ok(Record { line, stamp, cost, key })
+        let latency = self.latency.as_ref().map(|(index, latency)| latency.read(&shown(row.field(*index))));
+        Ok(Record { line, stamp, cost, key, latency: latency.transpose()? })
     }
 }
 

@@ -35,7 +35,10 @@ impl Jsonl {
         let stamp = stamp(stamps, name, &member(json, name).map_err(bad)?).map_err(bad)?;
         let cost = self.wanted.cost.total(|_, name| member(json, name)).map_err(bad)?;
         let key = self.wanted.key.as_ref().map(|name| member(json, name)).transpose().map_err(bad)?;
-        Ok(Record { line, stamp, cost, key: key.map(Cow::into_owned) })
+        let latency = self.wanted.latency.as_ref();
+        let latency = latency.map(|latency| latency.read(&member(json, latency.column())?));
+        let latency = latency.transpose().map_err(bad)?;
+        Ok(Record { line, stamp, cost, key: key.map(Cow::into_owned), latency })
     }
 }
 

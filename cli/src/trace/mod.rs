@@ -6,6 +6,7 @@ mod combined;
 mod cost;
 mod csv;
 mod jsonl;
+mod latency;
 mod lines;
 mod open;
 mod progress;
@@ -20,6 +21,7 @@ use crate::text;
 
 pub(crate) use self::builtin::TOKENS as BUILTIN_COLUMN;
 pub(crate) use self::cost::CostRule;
+pub(crate) use self::latency::Latency;
 use self::lines::Lines;
 pub(crate) use self::open::{Format, Wanted};
 pub(crate) use self::progress::Progress;
@@ -37,15 +39,18 @@ pub(crate) struct Arrival {
     pub(crate) cost: u64,
     /// Whose request it is, where that was asked for.
     pub(crate) key: Option<String>,
+    /// How long it took, where that was asked for.
+    pub(crate) latency: Option<Nanos>,
 }
 
-/// What one line says: a time on the trace's own axis, a cost, and a key where one is wanted.
+/// What one line says: a time on the trace's own axis, a cost, and a key and a latency where they are wanted.
 #[derive(Clone, Debug)]
 struct Record {
     line: u64,
     stamp: Stamp,
     cost: u64,
     key: Option<String>,
+    latency: Option<Nanos>,
 }
 
 /// Something wrong with the input, and where.
@@ -165,7 +170,7 @@ impl Trace {
 
     /// Puts a record on the axis that begins with the first arrival.
     fn place(&mut self, record: Record) -> Result<Arrival, Problem> {
-        let Record { line, stamp, cost, key } = record;
+        let Record { line, stamp, cost, key, latency } = record;
         let seen = self.seen.unwrap_or(Seen { first: stamp, last: stamp, last_line: line });
         if stamp.nanos < seen.last.nanos {
             let what = format!(
@@ -182,7 +187,7 @@ impl Trace {
             return Err(Problem::at(line, what));
         }
         self.seen = Some(Seen { last: stamp, last_line: line, ..seen });
-        Ok(Arrival { at: after(seen.first, stamp), cost, key })
+        Ok(Arrival { at: after(seen.first, stamp), cost, key, latency })
     }
 
     /// Counts a bad line where that was asked for; otherwise it is the end.

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::time::Stamps;
-use super::{CostRule, Lines, Problem, Records, Source, Trace, Unit, builtin, combined, csv, jsonl};
+use super::{CostRule, Latency, Lines, Problem, Records, Source, Trace, Unit, builtin, combined, csv, jsonl};
 use crate::failure::Failure;
 
 /// How a trace is written.
@@ -33,6 +33,8 @@ pub(crate) struct Wanted {
     pub(crate) cost: CostRule,
     /// The column with the key; the built-in trace has none.
     pub(crate) key: Option<String>,
+    /// The column with how long a request took.
+    pub(crate) latency: Option<Latency>,
     pub(crate) skip_bad: bool,
 }
 

@@ -108,6 +108,11 @@ impl Stamps {
     }
 }
 
+/// A length of time that `text` counts in `unit`, or `None` where it is no number, below zero or out of range.
+pub(crate) fn length(text: &str, unit: Unit) -> Option<u64> {
+    Number::read(text)?.nanos(unit)?.try_into().ok()
+}
+
 /// An access log's time, as in `10/Oct/2000:13:55:36 -0700`.
 pub(crate) fn log_time(text: &str) -> Option<Stamp> {
     let time = Timestamp::strptime("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
