@@ -97,6 +97,10 @@ fn the_offered_load_and_the_curve() {
     let [requests, cost, largest] =
         ["requests", "offered_cost", "largest_cost"].map(|key| &report["trace"][key]);
     assert_eq!((requests, cost, largest), (&4.into(), &15.into(), &6.into()));
+    let free = Trace::new("t.csv", "t,c\n0,4\n0.5,0\n1,3\n1.5,2\n4,6\n");
+    let with_free = plan(&free, &[&COST[..], &["--per", "s", "--admit", "100%"]].concat());
+    assert_eq!((&with_free["trace"]["requests"], &with_free["trace"]["zero_cost"]), (&4.into(), &1.into()));
+    assert_eq!(with_free["recommended"], report["recommended"]);
     let fit = |tokens: u64, knee: bool| {
         json!({"rate_tokens": tokens, "rate_period_seconds": 1.0, "capacity_for_all": 6, "capacity_for_target": 6,
                "knee": knee})

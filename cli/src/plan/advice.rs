@@ -108,8 +108,14 @@ impl Advice {
 
 /// Requests of mean cost `cost / requests` that pass within `wait`, rounded up as [`tollgate::wait::Queue`] does.
 fn queue_depth(quota: &Quota, (cost, requests): (u128, u64), wait: Duration) -> u64 {
-    let passed = u128::from(quota.tokens()).saturating_mul(wait.as_nanos()).saturating_mul(requests.into());
-    let depth = passed.div_ceil(quota.period().as_nanos().saturating_mul(cost).max(1));
+    let (tokens, period) = (u128::from(quota.tokens()), quota.period().as_nanos());
+    let exact = || {
+        let passed = tokens.checked_mul(wait.as_nanos())?.checked_mul(requests.into())?;
+        Some(passed.div_ceil(period.checked_mul(cost)?))
+    };
+    // Where that does not fit, whole tokens first: at most ten pass in a nanosecond.
+    let passed = tokens.saturating_mul(wait.as_nanos()).div_ceil(period);
+    let depth = exact().unwrap_or_else(|| passed.saturating_mul(requests.into()).div_ceil(cost));
     u64::try_from(depth).unwrap_or(u64::MAX).max(1)
 }
 
@@ -126,5 +132,36 @@ pub(super) fn decimal(value: f64) -> String {
         10.0.. => format!("{value:.2}"),
         1.0.. => format!("{value:.3}"),
         _ => format!("{value:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_is_as_deep_as_what_passes() {
+        let depth = |limit: &str, mean, seconds| {
+            queue_depth(&limit.parse().unwrap(), mean, Duration::from_secs(seconds))
+        };
+        assert_eq!(depth("12k/s", (1_500, 1), 5), 40);
+        assert_eq!(depth("2/s", (1, 1), 3), 6);
+        assert_eq!(depth("4/s", (15, 4), 2), 3, "2.13");
+        assert_eq!(depth("1/day", (9, 1), 1), 1, "never none");
+        assert_eq!(depth("10G/s", (1, 1), 86_400), 864_000_000_000_000);
+        let (day, most) = (86_400, u128::from(u64::MAX));
+        let slow = format!("{} per 213504days burst 1", u64::MAX);
+        assert_eq!(depth(&slow, (most * 1_000_000, 1_000_000), day), 1, "what does not fit is not wrong");
+        assert_eq!(
+            depth(&slow, (1_000_000, 1_000_000), day),
+            86_399_992_851_233,
+            "at 999,999,917.26 a second"
+        );
+    }
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        let shown = [0.01234, 1.5, 39.54, 448.25, 7_559.6].map(decimal);
+        assert_eq!(shown, ["0.0123", "1.500", "39.54", "448.2", "7,560"]);
     }
 }

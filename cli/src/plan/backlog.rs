@@ -13,7 +13,8 @@
 //!
 //! For a part of the requests: a bucket that has refused some lacks at most `x_k` less the cost of request `k` before it.
 //! So it admits each request with `x_k <= B`, and a capacity that so many `x_k` do not pass admits at least so many
-//! requests, as does each larger one; and likewise with waiting. A smaller one may do as well, for what is refused leaves room to others.
+//! requests, as does each larger one; and likewise with waiting. A smaller one may do as well, for what is refused leaves
+//! room to others.
 
 use std::time::Duration;
 

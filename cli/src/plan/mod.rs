@@ -64,8 +64,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         Some(file) => Destination::File(file.clone()).write(&picture::draw(&planned)),
         None => Ok(()),
     };
-    let builtin = args.file.is_none();
-    drawn.and(tell(args.json.as_ref(), || json::render(&planned), || table::render(&planned, builtin)))
+    let file = args.file.as_deref();
+    drawn.and(tell(args.json.as_ref(), || json::render(&planned), || table::render(&planned, file)))
 }
 
 /// Without a trace and without `--concurrency` the built-in trace is planned for, and figures of one's own would be
@@ -135,7 +135,7 @@ fn waiting(advice: &mut Advice, load: &Load, choice: &Choice, wait: Duration, le
     let less = smaller
         .map_or_else(String::new, |(quota, fewer)| format!("\n{quota} admits {}", share(fewer, load.len())));
     advice.lines.push(Line {
-        what: "  and capacity",
+        what: "capacity with queue",
         value: grouped(capacity),
         formula: "least B with such a queue; for all: largest of x_k - r * wait and c_k".into(),
         numbers: format!("{quota} admits {}{less}", share(admitted, load.len())),

@@ -14,7 +14,7 @@ const UNITS: [Duration; 4] = [
 ];
 
 /// A rate below this many tokens a period is told by a longer one, so that its last digit is no coarse step.
-const FEWEST: u128 = 1_000;
+const FEWEST: u128 = 100;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +106,9 @@ mod tests {
     fn the_period_suits_the_size() {
         let shown = |cost, seconds| Rate::of(cost, Duration::from_secs(seconds)).to_string();
         assert_eq!(shown(10_000, 10), "1k/s");
-        assert_eq!(shown(10_000, 11), "54546/min");
-        assert_eq!(shown(100, 3_600), "2400/day");
+        assert_eq!(shown(10_000, 11), "910/s");
+        assert_eq!(shown(100, 11), "546/min");
+        assert_eq!(shown(99, 3_600), "2376/day");
         assert_eq!(shown(1, 864_000), "1/day");
         assert_eq!(Rate::exactly(8, Duration::from_secs(2)).to_string(), "4/s");
         assert_eq!(Rate::exactly(1, Duration::from_millis(1_500)).to_string(), "40/min");

@@ -1,5 +1,7 @@
 //! The results for a person: what is offered, what is recommended and why, and the alternatives.
 
+use std::path::Path;
+
 use comfy_table::Table;
 
 use super::advice::{Advice, decimal};
@@ -14,10 +16,10 @@ Try:  tollgate plan --admit 100%    tollgate plan --headroom 25%    tollgate pla
 ";
 
 /// The whole output, with a line feed at its end.
-pub(super) fn render(planned: &Planned, builtin: bool) -> String {
+pub(super) fn render(planned: &Planned, file: Option<&Path>) -> String {
     let mut out = format!("{}\n{}\n", heading(planned), offered(planned));
     out += &format!("\nrecommended, to admit {} at once:\n{}", planned.target, figures(&planned.advice));
-    out += &replay_hint(planned, builtin);
+    out += &replay_hint(planned, file);
     if !planned.curve.is_empty() {
         out += &format!("\nleast capacity for each rate:\n{}\n", fits(planned));
     }
@@ -27,7 +29,7 @@ pub(super) fn render(planned: &Planned, builtin: bool) -> String {
         let skipped = grouped(planned.load.skipped);
         out += &format!("bad lines skipped: {skipped}, the first: {first}\n");
     }
-    if builtin {
+    if file.is_none() {
         out += BUILTIN_NOTE;
     }
     out
@@ -83,23 +85,17 @@ fn offered(planned: &Planned) -> Table {
     crate::output::figures_right(table)
 }
 
-fn replay_hint(planned: &Planned, builtin: bool) -> String {
-    let cost = &planned.wanted.cost;
-    match builtin {
-        true => {
-            format!("see its course:  tollgate replay --limit '{}' --plot replay.svg\n", planned.choice.quota)
-        }
-        false => format!(
-            "see its course:  tollgate replay {} --cost '{cost}' --limit '{}' --plot replay.svg\n",
-            plain(&planned.load.name),
-            planned.choice.quota
-        ),
-    }
+/// The command that replays what is recommended.
+fn replay_hint(planned: &Planned, file: Option<&Path>) -> String {
+    let trace = file.map_or_else(String::new, |file| {
+        format!("{} --cost '{}' ", plain(&file.display().to_string()), planned.wanted.cost)
+    });
+    format!("see its course:  tollgate replay {trace}--limit '{}' --plot replay.svg\n", planned.choice.quota)
 }
 
 fn fits(planned: &Planned) -> Table {
     let knee = curve::knee(&planned.curve);
-    let all = planned.choice.by == "knee" && planned.target.of(planned.load.len()) == planned.load.len();
+    let all = planned.target.of(planned.load.len()) == planned.load.len();
     let mut table = crate::output::table();
     let mut header = vec!["rate".to_owned(), format!("for {}", planned.target)];
     header.extend((!all).then(|| "for all".to_owned()));
