@@ -177,6 +177,27 @@ mod tests {
             }
         });
         assert!(saved > 300, "{saved}: less capacity than without waiting");
+        let large = load(&[(0, 1), (1, 1_000), (1, 1)]);
+        assert_eq!(
+            capacity(&large, per(1, 1), Duration::from_secs(1), 3),
+            Some(1_000),
+            "no wait makes it smaller"
+        );
+    }
+
+    /// Rates whose numerator is above 8, in nanoseconds: the bucket may be a nanosecond late, which is up to ten tokens.
+    #[test]
+    fn on_the_binary_scale_it_is_an_edge_of_the_bucket_itself() {
+        random_loads(|requests, tokens, nanos| {
+            let requests: Vec<_> = requests.iter().map(|&(at, cost)| (at * 977, cost * 1_000)).collect();
+            let (load, all) = (load(&requests), requests.len() as u64);
+            let rate = per(nanos * 1_000, tokens * 1_013 + 11);
+            let found = capacity(&load, rate, Duration::ZERO, all).unwrap();
+            let admits = |capacity| trial::admits(&load, rate.quota(capacity).unwrap(), Duration::ZERO, all);
+            assert!(admits(found) && !admits(found - 1), "{requests:?}: {found}");
+            let exact = backlog::enough(&load, &rate.quota(1).unwrap(), Duration::ZERO, all);
+            assert!(found.abs_diff(exact) <= 10, "{requests:?}: {found} for {exact}");
+        });
     }
 
     #[test]
