@@ -242,15 +242,26 @@ fn figures_hold_for_workers_without_a_pause() {
 #[test]
 fn a_capacity_below_two_of_the_largest_is_warned_of() {
     let told = |args: &[&str]| {
-        let report = plan(&four(), &[&COST[..], &["--rate", "2/s"], args].concat());
+        let report = plan(&four(), &[&COST[..], &["--rate", "4/s"], args].concat());
         let warnings = report["recommended"]["warnings"].as_array().unwrap().clone();
         warnings.iter().map(|told| told["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(told(&["--capacity", "12"]), [""; 0]);
     assert_eq!(told(&["--capacity", "11"]), ["capacity_below_two_largest"]);
     assert_eq!(told(&["--capacity", "11", "--largest", "5"]), [""; 0]);
-    assert_eq!(told(&["--capacity", "6"]), ["target_missed", "capacity_below_two_largest"]);
+    assert_eq!(told(&["--capacity", "6"]), ["capacity_below_two_largest"]);
     assert_eq!(told(&["--capacity", "5"]), ["target_missed", "largest_never_admitted"]);
+    let below = plan(&four(), &[&COST[..], &["--rate", "224/min", "--capacity", "12"]].concat());
+    let warnings = &below["recommended"]["warnings"];
+    assert_eq!((&warnings[0]["kind"], &warnings[1]), (&"rate_below_mean".into(), &Value::Null));
+    assert!(
+        warnings[0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("224/min is below the mean of what is offered, 225/min")
+    );
+    let at = plan(&four(), &[&COST[..], &["--rate", "225/min", "--capacity", "12"]].concat());
+    assert_eq!(at["recommended"]["warnings"], json!([]));
     let trace = four();
     let table = run(&[&[trace.path()], &COST[..], &["--rate", "2/s", "--admit", "100%"]].concat()).out;
     assert!(

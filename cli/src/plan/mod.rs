@@ -109,18 +109,32 @@ fn advise(args: &PlanArgs, load: &Load, choice: &mut Choice, least: u64) -> Advi
         advice.queue(load.cost, load.len(), wait);
         waiting(&mut advice, load, choice, wait, least);
     }
-    let admitted = choice.outcome.admitted;
-    if admitted < least {
-        let message = format!(
-            "{} admits {} of the requests, below the target of {}",
-            choice.quota,
-            share(admitted, load.len()),
-            args.admit
-        );
-        advice.warnings.push(Warning { kind: "target_missed", message });
-    }
+    advice.warnings.extend(target_missed(args, load, choice, least));
+    advice.warnings.extend(below_mean(load, choice));
     advice.check_largest(args.largest.unwrap_or(load.largest));
     advice
+}
+
+fn target_missed(args: &PlanArgs, load: &Load, choice: &Choice, least: u64) -> Option<Warning> {
+    let admitted = choice.outcome.admitted;
+    let message = format!(
+        "{} admits {} of the requests, below the target of {}",
+        choice.quota,
+        share(admitted, load.len()),
+        args.admit
+    );
+    (admitted < least).then_some(Warning { kind: "target_missed", message })
+}
+
+/// Below the mean a bucket only puts off what it will refuse.
+fn below_mean(load: &Load, choice: &Choice) -> Option<Warning> {
+    let mean = choice.rate.needed_for(load.cost, load.span)?;
+    let message = format!(
+        "the rate {} is below the mean of what is offered, {mean}: what does not pass piles up, so the capacity holds for \
+         the length of this trace and not for longer",
+        choice.rate
+    );
+    (choice.rate.tokens < mean.tokens).then_some(Warning { kind: "rate_below_mean", message })
 }
 
 /// With a queue less capacity will do.

@@ -47,6 +47,11 @@ impl Rate {
         found.unwrap_or(Self { tokens, period })
     }
 
+    /// The rate that issues `cost` in `span`, rounded up, in the same period; `None` if there is no span.
+    pub(super) fn needed_for(self, cost: u128, span: Duration) -> Option<Self> {
+        (!span.is_zero()).then(|| Self::rounded_up(cost, span, self.period))
+    }
+
     /// Other tokens in the same period.
     pub(super) fn with(self, tokens: u64) -> Self {
         Self { tokens, ..self }
