@@ -100,6 +100,19 @@ fn inserted_twice_at_the_cap() {
     assert_eq!(outcomes, BTreeSet::from([(1, 1, true)]));
 }
 
+/// Room for one key, which is forgotten while it is asked for: its own room is not taken.
+#[test]
+fn swept_at_the_cap() {
+    let outcomes = explore("keyed_sweep_at_the_cap", || {
+        let (keyed, clock) = keyed(1);
+        assert!(keyed.try_acquire(KEY).is_ok());
+        clock.set(at(10));
+        let (_, admitted) = race2(move || keyed.sweep(), move || keyed.try_acquire(KEY).is_ok());
+        (admitted, keyed.len(), keyed.overflow_counts().refused)
+    });
+    assert_eq!(outcomes, BTreeSet::from([(true, 1, 0)]));
+}
+
 /// Room for one key, and two newcomers: one finds none.
 #[test]
 fn two_keys_at_the_cap() {

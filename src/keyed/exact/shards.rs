@@ -105,9 +105,15 @@ impl<K, S> Shards<K, S> {
         Placed::New(act(inserted.get()))
     }
 
-    /// Removes an entry with this hash of which `condemned` says so; tells whether there was one. `since` is the reading
-    /// at which it was full. Alone in its shard.
-    pub(super) fn remove(&self, hash: u64, since: u64, condemned: impl Fn(&Entry<K>) -> bool) -> bool
+    /// Removes an entry with this hash of which `condemned` says so, and counts it out; tells whether there was one.
+    /// `since` is the reading at which it was full. Alone in its shard.
+    pub(super) fn remove(
+        &self,
+        hash: u64,
+        since: u64,
+        condemned: impl Fn(&Entry<K>) -> bool,
+        count_out: impl FnOnce(),
+    ) -> bool
     where
         K: Hash,
         S: BuildHasher,
@@ -117,6 +123,7 @@ impl<K, S> Shards<K, S> {
             Ok(found) => drop(found.remove()),
             Err(_) => return false,
         }
+        count_out();
         shard.forgotten_at = shard.forgotten_at.max(since);
         shard.give_memory_back(|entry| self.hash(&entry.key));
         true

@@ -106,8 +106,10 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         let at = now.as_u64();
         let is_room = self.one_more(self.live.load(Ordering::Relaxed)).is_some()
             || self.roll.make_room(at, SEARCH, |hash| self.forget(hash, at, now));
-        let room = self.roll.first_due().max(at.saturating_add(1));
-        (!is_room).then(|| NotYet::new(self.first.gcra.rate(), at, 0, room))
+        (!is_room).then(|| {
+            let room = self.roll.first_due().max(at.saturating_add(1));
+            NotYet::new(self.first.gcra.rate(), at, 0, room)
+        })
     }
 
     fn one_more(&self, live: u64) -> Option<u64> {
@@ -135,11 +137,12 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
             Some((due, look_at)) if due > since => return Found::Busy(look_at),
             Some(_) => {}
         }
-        if self.shards.remove(hash, since, |entry| self.due(entry) <= since) {
+        // Counted out together with its removal, for whoever misses the key may want its room.
+        let count_out = || {
             self.live.fetch_sub(1, Ordering::Relaxed);
-            return Found::Forgotten;
-        }
-        Found::Busy(since)
+        };
+        let forgotten = self.shards.remove(hash, since, |entry| self.due(entry) <= since, count_out);
+        if forgotten { Found::Forgotten } else { Found::Busy(since) }
     }
 
     /// When the entry's bucket is full, and no longer paused.
