@@ -84,7 +84,12 @@ const RETIRED: u64 = u64::MAX;
 
 impl Word {
     pub(crate) fn new(arrival: u64) -> Self {
-        Self { arrival: AtomicU64::new(arrival), hold: AtomicU64::new(0) }
+        Self::holding_from(arrival, 0)
+    }
+
+    /// A word with nothing admitted before the reading `hold`.
+    pub(crate) fn holding_from(arrival: u64, hold: u64) -> Self {
+        Self { arrival: AtomicU64::new(arrival), hold: AtomicU64::new(hold) }
     }
 
     /// The arrival point now.
@@ -107,6 +112,12 @@ impl Word {
     /// Ends any pause.
     pub(crate) fn resume(&self) {
         self.hold.store(0, Ordering::Release);
+    }
+
+    /// Admits nothing before the reading `hold`, in place of any other pause.
+    #[cfg(any(feature = "adjust", feature = "keyed"))]
+    pub(crate) fn hold_from(&self, hold: u64) {
+        self.hold.store(hold, Ordering::Release);
     }
 
     /// Raises the arrival point to what `next` makes of it and returns what was replaced and what was written, or, where
@@ -306,10 +317,5 @@ impl Word {
     pub(crate) fn revive(&self, arrival: u64, hold: u64) {
         self.hold_from(hold);
         self.arrival.store(arrival, Ordering::Release);
-    }
-
-    /// Admits nothing before the reading `hold`, in place of any other pause.
-    pub(crate) fn hold_from(&self, hold: u64) {
-        self.hold.store(hold, Ordering::Release);
     }
 }

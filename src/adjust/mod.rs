@@ -18,6 +18,14 @@
 //! assert_eq!(limit.peek().wait_for(1), Ok(Duration::from_secs(240)));
 //! # Ok::<(), tollgate::Denied>(())
 //! ```
+//!
+//! # What can be changed
+//!
+//! | limiter | change | what is held |
+//! |---|---|---|
+//! | [`Adjustable`] | [`adjust`](Adjustable::adjust) | the caller's choice |
+//! | `keyed::Keyed` | `adjust`, class by class, all keys of it | the caller's choice, for each key |
+//! | `keyed::Table` | none: build another | |
 
 mod cell;
 mod cells;

@@ -1,10 +1,11 @@
-//! Why a keyed limiter cannot be built.
+//! Why a keyed limiter cannot be built, or its quota not be changed.
 
 use std::fmt;
 
 use crate::quota::Quota;
 
-/// A keyed limiter that cannot be built; it names the value and the range it must lie in.
+/// A keyed limiter that cannot be built, or a quota that cannot be changed; it names the value and the range it must lie
+/// in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyedError {
@@ -31,6 +32,24 @@ pub enum KeyedError {
         /// Classes given beside the first.
         classes: usize,
     },
+    /// A quota was to be changed of a class that there is not.
+    NoSuchClass {
+        /// The class asked for.
+        class: usize,
+        /// The last class there is; they count from 0.
+        last: u32,
+    },
+}
+
+impl KeyedError {
+    /// The error for a quota that does not start full.
+    pub(super) fn unless_full(quota: &Quota) -> Result<(), Self> {
+        if quota.initial_tokens() == quota.capacity() {
+            Ok(())
+        } else {
+            Err(Self::InitialFill { quota: *quota })
+        }
+    }
 }
 
 impl fmt::Display for KeyedError {
@@ -50,6 +69,9 @@ impl fmt::Display for KeyedError {
             Self::NoKeys => write!(f, "room for 0 keys: it must be at least 1"),
             Self::TooManyClasses { classes } => {
                 write!(f, "{classes} classes beside the first: at most {} (2^32 - 1)", u32::MAX)
+            }
+            Self::NoSuchClass { class, last } => {
+                write!(f, "class {class}: there are the classes 0 to {last}")
             }
         }
     }

@@ -8,14 +8,15 @@
 //! | exact | yes | keys that share a tag in a set share a limit: stricter, never looser |
 //! | memory | grows to [`max_keys`](KeyedBuilder::max_keys), given back by sweeping | fixed: eight bytes a word |
 //! | verbs | `try_acquire` and its twins, `charge`, `refund`, `pause_until`, `resume`, `peek` | `try_acquire`, `try_acquire_n`, `peek` |
-//! | quotas | one, or one for each class | one |
+//! | quotas | one, or one for each class; each can be changed (feature `adjust`) | one, for life |
 //! | a decision | a read lock that threads do not share, a look-up, a compare-exchange | one cache line, a compare-exchange |
 //!
 //! # Forgetting a key
 //!
 //! A bucket that is full is as good as a new one. A key is forgotten only while its bucket is full and not paused, so
 //! any schedule of sweeping decides as none at all would; and that is the only eviction there is. An attacker cannot
-//! push a drained key out to have it start afresh.
+//! push a drained key out to have it start afresh. Where a quota changes, a key that is not known changes as a full
+//! bucket does, and no key is forgotten before one that is made anew would be full as well.
 //!
 //! # When there is no more room
 //!

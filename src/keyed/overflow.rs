@@ -13,7 +13,7 @@ use crate::word::Word;
 pub enum Overflow {
     /// It is refused with [`Denied::NoRoom`] until another key can be forgotten.
     Refuse,
-    /// It draws on one bucket that all such keys share.
+    /// It draws on one bucket that all such keys share. A change of a class's quota does not change it.
     Share(Quota),
     /// It is admitted, and nothing is kept of it.
     Admit,

@@ -16,6 +16,8 @@ mod inflight;
 #[cfg(loom)]
 mod keyed;
 #[cfg(loom)]
+mod keyed_change;
+#[cfg(loom)]
 mod last_token;
 #[cfg(loom)]
 mod non_decreasing;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tollgate::adjust::Held;
 use tollgate::keyed::{Keyed, Overflow, Table};
 use tollgate::{Clock, Manual, Quota};
 use tollgate_loom_tests::{Admission, Itself, any_below, at, each, leak, sample, within};
@@ -77,5 +78,23 @@ fn an_exact_map_with_room_for_two() {
             keyed.sweep();
         };
         every_key_keeps_its_bound(clock, move |key| keyed.try_acquire(&key).is_ok(), sweep);
+    });
+}
+
+/// Changed there and back to a quota that is slower, so the bound is that of the quicker one.
+#[test]
+fn an_exact_map_whose_quota_changes() {
+    sample("keyed_exact_whose_quota_changes", 2_000, || {
+        let clock = leak(Manual::new());
+        let builder = Keyed::<u64>::builder(quota()).max_keys(2).clock(clock).hasher(Itself::default());
+        let keyed = leak(builder.overflow(Overflow::Refuse).build().expect("a valid limiter"));
+        let change_and_sweep = move || {
+            let period = Duration::from_nanos(PERIOD * (1 + any_below(3)));
+            let slower = Quota::with_burst(1, period, CAPACITY).expect("a valid quota");
+            let held = [Held::Tokens, Held::Fraction, Held::Deficit][any_below(3) as usize];
+            assert!(keyed.adjust(0, slower, held).is_ok());
+            keyed.sweep();
+        };
+        every_key_keeps_its_bound(clock, move |key| keyed.try_acquire(&key).is_ok(), change_and_sweep);
     });
 }

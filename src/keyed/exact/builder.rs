@@ -6,14 +6,16 @@ use std::hash::{BuildHasher, Hash};
 use crossbeam_utils::CachePadded;
 
 use super::roll::Roll;
+use super::rules::Rules;
 use super::shards::Shards;
-use super::{Class, ClassOf, Keyed};
+use super::{ClassOf, Keyed};
 use crate::clock::{Clock, Monotonic};
-use crate::gcra::Gcra;
 use crate::keyed::overflow::Rest;
 use crate::keyed::{KeyedError, Overflow, RandomState};
 use crate::quota::Quota;
 use crate::sync::AtomicU64;
+#[cfg(feature = "adjust")]
+use crate::sync::Mutex;
 
 const DEFAULT_MAX_KEYS: usize = 1 << 20;
 
@@ -113,34 +115,26 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> KeyedBuilder<K, C, S> {
     /// A quota whose initial fill is not full, room for no key, or more than 2^32 classes.
     pub fn build(self) -> Result<Keyed<K, C, S>, KeyedError> {
         let Self { first, others, class_of, max_keys, overflow, clock, hasher } = self;
-        let starts_full = |quota: &&Quota| quota.initial_tokens() == quota.capacity();
-        if let Some(quota) = [&first].into_iter().chain(&others).find(|quota| !starts_full(quota)) {
-            return Err(KeyedError::InitialFill { quota: *quota });
-        }
+        [&first].into_iter().chain(&others).try_for_each(KeyedError::unless_full)?;
         if max_keys == 0 {
             return Err(KeyedError::NoKeys);
         }
-        if u32::try_from(others.len()).is_err() {
+        let Ok(last_class) = u32::try_from(others.len()) else {
             return Err(KeyedError::TooManyClasses { classes: others.len() });
-        }
+        };
         let rest = CachePadded::new(Rest::new(overflow, clock.now()));
         Ok(Keyed {
-            first: Class::new(first),
-            others: others.into_iter().map(Class::new).collect(),
             class_of,
+            last_class,
             clock,
-            shards: Shards::new(hasher),
+            shards: Shards::new(&Rules::new(first, &others), hasher),
             roll: Roll::new(),
             max_keys: max_keys as u64,
             live: CachePadded::new(AtomicU64::new(0)),
             rest,
+            #[cfg(feature = "adjust")]
+            changes: CachePadded::new(Mutex::new(())),
         })
-    }
-}
-
-impl Class {
-    fn new(quota: Quota) -> Self {
-        Self { quota, gcra: Gcra::new(&quota) }
     }
 }
 

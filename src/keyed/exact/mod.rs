@@ -1,7 +1,10 @@
 //! The exact form: a bucket for each key, in a map of shards.
 
 mod builder;
+#[cfg(feature = "adjust")]
+mod change;
 mod roll;
+mod rules;
 mod shards;
 mod turnover;
 
@@ -14,16 +17,16 @@ use crossbeam_utils::CachePadded;
 
 pub use self::builder::KeyedBuilder;
 use self::roll::Roll;
-use self::shards::{Entry, Shards};
-use crate::bucket::Ruled;
+use self::shards::Shards;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
-use crate::gcra::Gcra;
 use crate::keyed::overflow::Rest;
 use crate::keyed::{KeyedError, OverflowCounts, RandomState};
 use crate::level::Level;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
+#[cfg(feature = "adjust")]
+use crate::sync::Mutex;
 use crate::sync::{AtomicU64, Ordering};
 
 /// A limit for each key, exact, for keys that are stored and compared.
@@ -65,22 +68,17 @@ use crate::sync::{AtomicU64, Ordering};
 /// stripes of the roll of keys. Figures and memory are in `benches/README.md`; memory is given back as keys are
 /// forgotten.
 pub struct Keyed<K, C = Monotonic, S = RandomState> {
-    /// Class 0, to which most keys belong.
-    first: Class,
-    /// The other classes, from 1.
-    others: Box<[Class]>,
     class_of: Option<ClassOf<K>>,
+    last_class: u32,
     clock: C,
     shards: Shards<K, S>,
     roll: Roll,
     max_keys: u64,
     live: CachePadded<AtomicU64>,
     rest: CachePadded<Rest>,
-}
-
-struct Class {
-    quota: Quota,
-    gcra: Gcra,
+    /// Held by whoever changes a quota.
+    #[cfg(feature = "adjust")]
+    changes: CachePadded<Mutex<()>>,
 }
 
 type ClassOf<K> = Box<dyn Fn(&K) -> usize + Send + Sync>;
@@ -161,7 +159,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         if self.roll.is_turn(now.as_u64()) {
             self.take_turn(now);
         }
-        match self.shards.with(hash, key, |entry| self.admit(entry, cost, now)) {
+        match self.shards.with(hash, key, |kept| kept.admit(cost, now)) {
             Some(answer) => answer,
             None => self.admit_newcomer(hash, key, cost, now),
         }
@@ -183,17 +181,13 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let charge = |entry: &Entry<K>| {
-            let ruled = self.ruled(entry);
-            ruled.charge(ruled.gcra.units(cost), now);
-        };
-        if !self.on_key(key, now, charge) {
+        if !self.on_key(key, now, |kept| kept.charge(cost, now)) {
             self.rest.charge(cost, now);
         }
     }
 
     /// Gives `cost` tokens back to the key, up to a full bucket, as [`Bucket::refund`](crate::Bucket::refund) does: each
-    /// refund may widen the bound by its amount. A key that has been forgotten has a full bucket, and gets nothing.
+    /// refund may widen the bound by its amount. A key that is not known has no use for it, and gets nothing.
     pub fn refund<Q>(&self, key: &Q, cost: u64)
     where
         K: Borrow<Q>,
@@ -208,7 +202,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.shards.with(self.shards.hash(key), key, |entry| self.ruled(entry).refund(cost, now));
+        self.shards.with(self.shards.hash(key), key, |kept| kept.ruled().refund(cost, now));
     }
 
     /// Admits nothing for the key before the clock reads `until`. A paused key is not forgotten. Tells whether there was
@@ -218,8 +212,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let pause = |entry: &Entry<K>| entry.word.pause(until.as_u64());
-        self.on_key(key, self.clock.now(), pause)
+        self.on_key(key, self.clock.now(), |kept| kept.word.pause(until.as_u64()))
     }
 
     /// [`pause_until`](Self::pause_until) `span` from now.
@@ -237,18 +230,18 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.shards.with(self.shards.hash(key), key, |entry| entry.word.resume());
+        self.shards.with(self.shards.hash(key), key, |kept| kept.resume());
     }
 
     /// Looks at the key's bucket without consuming or inserting anything; `None` if the key is not known, which means
-    /// that its bucket is full.
+    /// that its bucket is full or, soon after a change of the quota, what has become of a full one.
     pub fn peek<Q>(&self, key: &Q) -> Option<Level>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let now = self.clock.now();
-        self.shards.with(self.shards.hash(key), key, |entry| self.ruled(entry).peek(now))
+        self.shards.with(self.shards.hash(key), key, |kept| kept.ruled().peek(now))
     }
 
     /// Forgets all keys whose buckets are full now, and tells how many. Other calls go on meanwhile.
@@ -283,10 +276,8 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
 
     /// The quota of the keys of a class; there is but one, 0, unless the builder was given more.
     pub fn quota(&self, class: usize) -> Option<Quota> {
-        match class {
-            0 => Some(self.first.quota),
-            class => self.others.get(class - 1).map(|class| class.quota),
-        }
+        let class = u32::try_from(class).ok().filter(|class| *class <= self.last_class)?;
+        Some(self.shards.rules_of_all(|rules| rules.class(class).quota))
     }
 
     /// Its clock.
@@ -294,34 +285,20 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         &self.clock
     }
 
-    #[inline(always)]
-    fn admit(&self, entry: &Entry<K>, cost: u64, now: Nanos) -> Result<(), Denied> {
-        let ruled = self.ruled(entry);
-        ruled.admit(&ruled.gcra.cost(cost)?, now).map(drop)
-    }
-
     /// The class of a key that is inserted.
     fn class_of(&self, key: &K) -> u32 {
-        self.class_of.as_ref().map_or(0, |class_of| class_of(key).min(self.others.len())) as u32
-    }
-
-    /// The first one by a branch, so that nothing has to wait for the entry to tell its class.
-    #[inline(always)]
-    fn class(&self, class: u32) -> &Class {
-        if class == 0 { &self.first } else { &self.others[class as usize - 1] }
-    }
-
-    #[inline(always)]
-    fn ruled<'a>(&'a self, entry: &'a Entry<K>) -> Ruled<'a> {
-        Ruled { gcra: &self.class(entry.class).gcra, word: &entry.word }
+        let last = self.last_class;
+        self.class_of
+            .as_ref()
+            .map_or(0, |class_of| u32::try_from(class_of(key)).map_or(last, |class| class.min(last)))
     }
 }
 
 impl<K, C: Clock, S> fmt::Debug for Keyed<K, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyed")
-            .field("quota", &format_args!("{}", self.first.quota))
-            .field("classes", &(self.others.len() + 1))
+            .field("quota", &format_args!("{}", self.shards.rules_of_all(|rules| rules.class(0).quota)))
+            .field("classes", &(u64::from(self.last_class) + 1))
             .field("keys", &self.live.load(Ordering::Relaxed))
             .field("max_keys", &self.max_keys)
             .field("overflow", &self.rest.counts())

@@ -101,6 +101,19 @@ impl Roll {
         forgotten
     }
 
+    /// Looks at every key by the reading `by`, also at those that were not to be full so soon.
+    #[cfg(feature = "adjust")]
+    pub(super) fn look_by(&self, by: u64) {
+        for stripe in &self.stripes {
+            let mut records = lock(&stripe.records);
+            if records.iter().any(|Reverse((due, _))| *due > by) {
+                let all = std::mem::take(&mut *records).into_iter();
+                *records = all.map(|Reverse((due, hash))| Reverse((due.min(by), hash))).collect();
+                stripe.tell(&records);
+            }
+        }
+    }
+
     /// The first reading at which any key can be forgotten.
     pub(super) fn first_due(&self) -> u64 {
         self.stripes.iter().map(|stripe| stripe.due.load(Ordering::Relaxed)).min().unwrap_or(NEVER)

@@ -5,24 +5,19 @@ use std::hash::{BuildHasher, Hash};
 
 use super::Keyed;
 use super::roll::Found;
-use super::shards::{Entry, Placed};
-use crate::bucket::Ruled;
+use super::rules::{Kept, LINGER_NANOS};
+use super::shards::Placed;
 use crate::clock::Clock;
 use crate::decision::{Denied, NotYet};
 use crate::gcra::Gcra;
 use crate::nanos::Nanos;
 use crate::sync::Ordering;
-use crate::word::Word;
 
 /// Keys looked at in one turn of a caller.
 const TURN: usize = 64;
 
 /// Keys looked at in each of the roll's sixteen stripes for a newcomer without room.
 const SEARCH: usize = 4;
-
-/// How long a key is kept after its bucket has become full while nobody wants its room: a key that is used all the time
-/// should not be inserted all the time, however soon its bucket is full.
-const LINGER_NANOS: u64 = 1_000_000_000;
 
 /// What came of a key that was not known.
 enum Entered<T> {
@@ -39,18 +34,18 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         // Before room is looked for, and before the key is made, where it does not take the key to know.
-        if self.others.is_empty() || cost == 0 {
-            self.first.gcra.cost(cost)?;
-        }
         let vet = |gcra: &Gcra| gcra.cost(cost).map(drop);
-        match self.on_entry(hash, key, now, vet, |entry| self.admit(entry, cost, now))? {
+        if self.last_class == 0 || cost == 0 {
+            self.shards.rules(hash, |rules| vet(&rules.class(0).gcra))?;
+        }
+        match self.on_entry(hash, key, now, vet, |kept| kept.admit(cost, now))? {
             Entered::Done(answer) => answer,
             Entered::NoRoom(room) => self.rest.try_acquire(cost, now, room),
         }
     }
 
-    /// Does something with the entry of the key, which is made if there is none. Tells whether there was room for it.
-    pub(super) fn on_key<Q>(&self, key: &Q, now: Nanos, act: impl Fn(&Entry<K>)) -> bool
+    /// Does something with the word of the key, which is made if there is none. Tells whether there was room for it.
+    pub(super) fn on_key<Q>(&self, key: &Q, now: Nanos, act: impl Fn(Kept<'_>)) -> bool
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -67,7 +62,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         key: &Q,
         now: Nanos,
         vet: impl Fn(&Gcra) -> Result<(), Denied>,
-        act: impl Fn(&Entry<K>) -> T,
+        act: impl Fn(Kept<'_>) -> T,
     ) -> Result<Entered<T>, Denied>
     where
         K: Borrow<Q>,
@@ -76,20 +71,17 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         // Counted in only together with its insertion: no key finds room taken for one that is known already.
         let one_more = |live| self.one_more(live);
         let count_in = || self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
-        let act_and_plan = |entry: &Entry<K>| (act(entry), self.look_at(entry, now));
+        let act_and_plan = |kept: Kept<'_>| (act(kept), kept.look_at(now));
         loop {
-            if let Some(room) = self.want_room(now) {
+            if let Some(room) = self.want_room(hash, now) {
                 // Another call may have inserted this key, as the last that there was room for.
                 let done = self.shards.with(hash, key, &act);
                 return Ok(done.map_or(Entered::NoRoom(room), Entered::Done));
             }
             let key = key.to_owned();
             let class = self.class_of(&key);
-            let gcra = &self.class(class).gcra;
-            vet(gcra)?;
-            // A full bucket as of the last time that a key of the shard has been forgotten, for this may be that key.
-            let fresh = |forgotten_at| Word::new(gcra.issued(forgotten_at));
-            match self.shards.insert(hash, key, class, count_in, fresh, act_and_plan) {
+            self.shards.rules(hash, |rules| vet(&rules.class(class).gcra))?;
+            match self.shards.insert(hash, key, class, count_in, act_and_plan) {
                 Placed::Known((done, _)) => return Ok(Entered::Done(done)),
                 Placed::New((done, look_at)) => {
                     self.roll.enter(hash, look_at);
@@ -102,12 +94,14 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
 
     /// Looks for room for one more key, after forgetting another if need be; tells when there can be some if there is
     /// none now.
-    fn want_room(&self, now: Nanos) -> Option<NotYet> {
+    fn want_room(&self, hash: u64, now: Nanos) -> Option<NotYet> {
         let at = now.as_u64();
         let is_room = self.one_more(self.live.load(Ordering::Relaxed)).is_some()
             || self.roll.make_room(at, SEARCH, |hash| self.forget(hash, at, now));
-        let room = self.roll.first_due().max(at.saturating_add(1));
-        (!is_room).then(|| NotYet::new(self.first.gcra.rate(), at, 0, room))
+        (!is_room).then(|| {
+            let room = self.roll.first_due().max(at.saturating_add(1));
+            NotYet::new(self.shards.rules(hash, |rules| rules.class(0).gcra.rate()), at, 0, room)
+        })
     }
 
     fn one_more(&self, live: u64) -> Option<u64> {
@@ -130,30 +124,16 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
     /// Forgets a key with this hash if its bucket has been full, and not paused, since the reading `since`.
     fn forget(&self, hash: u64, since: u64, now: Nanos) -> Found {
         // Most keys that are looked at have been used since they were written down. That is seen beside other readers.
-        match self.shards.least(hash, |entry| (self.due(entry), self.look_at(entry, now))) {
+        match self.shards.least(hash, |kept| (kept.due(), kept.look_at(now))) {
             None => return Found::Gone,
             Some((due, look_at)) if due > since => return Found::Busy(look_at),
             Some(_) => {}
         }
+        // Counted out together with its removal, for whoever misses the key may want its room.
         let count_out = || {
             self.live.fetch_sub(1, Ordering::Relaxed);
         };
-        match self.shards.remove(hash, since, |entry| self.due(entry) <= since, count_out) {
-            true => Found::Forgotten,
-            false => Found::Busy(since),
-        }
-    }
-
-    /// When the entry's bucket is full, and no longer paused.
-    fn due(&self, entry: &Entry<K>) -> u64 {
-        let Ruled { gcra, word } = self.ruled(entry);
-        gcra.full_at(word.arrival()).max(word.hold())
-    }
-
-    /// When to look at the entry again: when it is due; but debts may be refunded and pauses ended, so no later than in
-    /// the time that it takes to fill a bucket.
-    fn look_at(&self, entry: &Entry<K>, now: Nanos) -> u64 {
-        let nanos = self.ruled(entry).gcra.fill_nanos().max(LINGER_NANOS);
-        self.due(entry).min(now.as_u64().saturating_add(nanos))
+        let forgotten = self.shards.remove(hash, since, |kept| kept.due() <= since, count_out);
+        if forgotten { Found::Forgotten } else { Found::Busy(since) }
     }
 }

@@ -80,9 +80,7 @@ impl<C: Clock, S: BuildHasher> TableBuilder<C, S> {
     /// A quota whose initial fill is not full, a capacity of 2^40 tokens or more, or a number of words outside 1 to 2^32.
     pub fn build(self) -> Result<Table<C, S>, KeyedError> {
         let Self { quota, words, overflow, clock, hasher } = self;
-        if quota.initial_tokens() != quota.capacity() {
-            return Err(KeyedError::InitialFill { quota });
-        }
+        KeyedError::unless_full(&quota)?;
         if quota.capacity() >> SPAN_BITS != 0 {
             return Err(KeyedError::CapacityTooLarge { capacity: quota.capacity() });
         }

@@ -69,6 +69,13 @@ const SLACK_NANOS: u64 = 60_000_000_000;
 /// fall into sets at random, `x = 8 n / w` on average, and the chance that eight or more fell into one is that of the
 /// Poisson distribution: 10^-5 at eight words a live key, 0.1 % at four, 5 % at two.
 ///
+/// # No change of the quota
+///
+/// A table keeps its quota for life. A word has room for one arrival point, on one axis, and none to tell by which of two
+/// quotas it counts; and there is no lock under which all words could be counted anew while nobody looks. To change the
+/// quota, build another table and put it in place of this one: its keys then start full. Where that is too much to give,
+/// [`Keyed`](crate::keyed::Keyed) can be changed while it is in use.
+///
 /// # Horizon
 ///
 /// A word is told from one that has passed for 2^42 units: 73 min at one unit a nanosecond, 7 min at the highest rate.

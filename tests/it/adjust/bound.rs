@@ -12,13 +12,13 @@ use crate::support::{at, quota};
 /// Parts in a token that make every rate of the tests a whole number of parts a nanosecond: 1 to 12 all divide it.
 const PARTS: i128 = 27_720;
 
-type Plain = (u64, u64, u64);
+pub(crate) type Plain = (u64, u64, u64);
 
 /// What happened, with its reading. Admissions may come in any order of readings, changes come in theirs.
 #[derive(Default, Debug)]
-struct Log {
-    changes: Vec<(u64, Plain, Held)>,
-    admitted: Vec<(u64, u64)>,
+pub(crate) struct Log {
+    pub(crate) changes: Vec<(u64, Plain, Held)>,
+    pub(crate) admitted: Vec<(u64, u64)>,
 }
 
 impl Log {
@@ -50,7 +50,7 @@ impl Log {
         allowed
     }
 
-    fn over(&self) -> Option<(u64, u64, u64)> {
+    pub(crate) fn over(&self) -> Option<(u64, u64, u64)> {
         let readings = || self.admitted.iter().map(|admission| admission.0);
         let intervals = readings().flat_map(|start| readings().map(move |end| (start, end)));
         intervals.filter(|(start, end)| start <= end).find_map(|(start, end)| {
@@ -70,7 +70,7 @@ enum Step {
     Later(u64),
 }
 
-fn plains() -> impl Strategy<Value = Plain> {
+pub(crate) fn plains() -> impl Strategy<Value = Plain> {
     (1..=8_u64, 1..=12_u64, 1..=20_u64)
 }
 

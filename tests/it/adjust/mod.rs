@@ -1,7 +1,7 @@
 //! A bucket whose quota changes.
 
-mod bound;
-mod model;
+pub(crate) mod bound;
+pub(crate) mod model;
 mod rational;
 mod stress;
 mod walk;
@@ -12,7 +12,7 @@ use tollgate::{Bucket, Denied, Limiter, Manual, quota};
 
 use crate::support::{S, at, nanos};
 
-fn helds() -> impl Strategy<Value = Held> {
+pub(crate) fn helds() -> impl Strategy<Value = Held> {
     prop_oneof![Just(Held::Tokens), Just(Held::Fraction), Just(Held::Deficit)]
 }
 

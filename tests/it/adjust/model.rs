@@ -9,14 +9,14 @@ use crate::oracle::{Answer, gcd};
 
 /// A rate and a capacity in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Terms {
-    pub(super) p: i128,
-    pub(super) q: i128,
-    pub(super) capacity: i128,
+pub(crate) struct Terms {
+    pub(crate) p: i128,
+    pub(crate) q: i128,
+    pub(crate) capacity: i128,
 }
 
 impl Terms {
-    pub(super) fn new(tokens: u64, period: u64, burst: u64) -> Self {
+    pub(crate) fn new(tokens: u64, period: u64, burst: u64) -> Self {
         let shared = gcd(tokens.into(), period.into()) as i128;
         Terms { p: i128::from(tokens) / shared, q: i128::from(period) / shared, capacity: burst.into() }
     }
@@ -27,8 +27,8 @@ impl Terms {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Model {
-    pub(super) terms: Terms,
+pub(crate) struct Model {
+    pub(crate) terms: Terms,
     /// Parts missing from a full bucket at `last`.
     missing: i128,
     last: u64,
@@ -38,15 +38,15 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(terms: Terms) -> Self {
+    pub(crate) fn new(terms: Terms) -> Self {
         Model { terms, missing: 0, last: 0, hold: 0, since: 0 }
     }
 
-    pub(super) fn missing(&self, now: u64) -> i128 {
+    pub(crate) fn missing(&self, now: u64) -> i128 {
         (self.missing - self.terms.p * (i128::from(now) - i128::from(self.last))).max(0)
     }
 
-    pub(super) fn change(&mut self, terms: Terms, held: Held, now: u64) {
+    pub(crate) fn change(&mut self, terms: Terms, held: Held, now: u64) {
         if terms == self.terms {
             return;
         }
@@ -63,7 +63,7 @@ impl Model {
         (self.terms, self.last, self.since) = (terms, now, now);
     }
 
-    pub(super) fn ask(&self, cost: u64, now: u64) -> Answer {
+    pub(crate) fn ask(&self, cost: u64, now: u64) -> Answer {
         let parts = i128::from(cost) * self.terms.q;
         if cost == 0 {
             return Answer::Zero;
@@ -78,26 +78,26 @@ impl Model {
         }
     }
 
-    pub(super) fn paused_for(&self, now: u64) -> u64 {
+    pub(crate) fn paused_for(&self, now: u64) -> u64 {
         self.hold.max(self.since).saturating_sub(now)
     }
 
-    pub(super) fn available(&self, now: u64) -> u64 {
+    pub(crate) fn available(&self, now: u64) -> u64 {
         ((self.terms.full() - self.missing(now)).max(0) / self.terms.q) as u64
     }
 
-    pub(super) fn debt(&self, now: u64) -> u64 {
+    pub(crate) fn debt(&self, now: u64) -> u64 {
         ceil((self.missing(now) - self.terms.full()).max(0), self.terms.q) as u64
     }
 
-    pub(super) fn charge(&mut self, cost: u64, now: u64) {
+    pub(crate) fn charge(&mut self, cost: u64, now: u64) {
         if cost > 0 {
             self.missing = self.missing(now) + i128::from(cost) * self.terms.q;
             self.last = now;
         }
     }
 
-    pub(super) fn refund(&mut self, cost: u64, now: u64) {
+    pub(crate) fn refund(&mut self, cost: u64, now: u64) {
         let missing = self.missing(now);
         if missing > 0 && cost > 0 {
             self.missing = (missing - i128::from(cost) * self.terms.q).max(0);
@@ -105,15 +105,15 @@ impl Model {
         }
     }
 
-    pub(super) fn pause_until(&mut self, until: u64) {
+    pub(crate) fn pause_until(&mut self, until: u64) {
         self.hold = self.hold.max(until);
     }
 
-    pub(super) fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         self.hold = 0;
     }
 }
 
-pub(super) fn ceil(a: i128, b: i128) -> i128 {
+pub(crate) fn ceil(a: i128, b: i128) -> i128 {
     (a as u128).div_ceil(b as u128) as i128
 }

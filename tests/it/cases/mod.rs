@@ -5,6 +5,8 @@
 
 #[cfg(feature = "adjust")]
 mod adjust;
+#[cfg(all(feature = "adjust", feature = "keyed"))]
+mod adjust_keyed;
 #[cfg(feature = "budget")]
 mod budget;
 mod burst;

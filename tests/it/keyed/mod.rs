@@ -1,6 +1,8 @@
 //! `keyed`: a bucket for each key, exact in a map or packed in a table.
 
 mod builders;
+#[cfg(feature = "adjust")]
+mod change;
 mod exact;
 mod flood;
 mod interleaved;

@@ -4,6 +4,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Barrier;
+#[cfg(feature = "adjust")]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -109,6 +111,31 @@ fn every_interval_of_every_key_is_within_the_bound() {
             limit.sweep();
             assert_eq!(limit.len(), 0, "no key has lost its record");
         }
+    }
+}
+
+/// The quota changes beside it all, between one and others that are slower: the bound of the quickest holds, for with the
+/// same capacity no change gives anything.
+#[cfg(feature = "adjust")]
+#[test]
+fn every_interval_is_within_the_bound_while_the_quota_changes() {
+    use tollgate::adjust::Held;
+
+    for plain @ (tokens, period, burst) in [(1_000_000, S, 2), (500_000, S, 10)] {
+        let builder = Keyed::builder(quota(tokens, period, burst)).max_keys(16).overflow(Overflow::Refuse);
+        let (limit, changes) = (builder.clock(Stalling).build().unwrap(), AtomicU64::new(0));
+        let log = hammer(64, burst, |key, cost| {
+            if random().is_multiple_of(16) {
+                let slower = quota(tokens, period * (1 + random() % 3), burst);
+                let held = [Held::Tokens, Held::Fraction, Held::Deficit][random() as usize % 3];
+                limit.adjust(0, slower, held).unwrap();
+                changes.fetch_add(1, Ordering::Relaxed);
+                limit.sweep();
+            }
+            limit.try_acquire_n(&key, cost).is_ok()
+        });
+        assert_eq!(first_over(&log, plain, |key| key), None, "{limit:?}");
+        assert!(log.len() as u64 > 10 * burst && changes.into_inner() > 10, "{} in {limit:?}", log.len());
     }
 }
 
