@@ -48,6 +48,8 @@ pub mod sharded;
 pub mod wait;
 
 // Floor 7: compositions.
+#[cfg(all(feature = "adjust", feature = "sharded"))]
+mod adjustable_shards;
 #[cfg(feature = "budget")]
 pub mod budget;
 

@@ -27,6 +27,7 @@ pub(crate) use self::mutex::try_lock;
     feature = "budget",
     feature = "inflight",
     feature = "keyed",
+    feature = "sharded",
     feature = "wait"
 ))]
 pub(crate) use self::mutex::{Mutex, lock};
@@ -39,6 +40,7 @@ pub(crate) use self::read_mostly::{ReadMostly, read, write};
     feature = "budget",
     feature = "inflight",
     feature = "keyed",
+    feature = "sharded",
     feature = "wait"
 ))]
 mod mutex {

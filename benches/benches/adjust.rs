@@ -1,14 +1,15 @@
 //! What it costs that a quota can be changed: `cargo bench -p tollgate-bench --bench adjust`.
 //!
 //! A fixed bucket and an adjustable one in the same rounds, each row beside its twin: before any change, after one, and
-//! with a quota that no cell is kept for. An admission may cost at most 1.15 times the fixed bucket's. Exit code 1 if one
+//! with a quota that no cell is kept for; and the shards of an allowance over either. An admission may cost at most 1.15 times the fixed bucket's. Exit code 1 if one
 //! does not hold, 0 otherwise; on a machine whose default clock is not the time-stamp counter the bar says nothing.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use tollgate::adjust::{Adjustable, Held};
-use tollgate::{Bucket, Quota};
+use tollgate::sharded::{self, Root, Shard, Sharded};
+use tollgate::{Bucket, Monotonic, Quota};
 use tollgate_bench::loops::{back_to_back, fenced, waiting, weighted, weighted_cost};
 use tollgate_bench::machine::Machine;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
@@ -59,6 +60,39 @@ impl Ours {
     }
 }
 
+/// An allowance leased to cores, and a handle of one of its shards.
+struct Leased<R: Root<Monotonic>> {
+    limit: Sharded<Monotonic, R>,
+    shard: Shard<Monotonic, R>,
+}
+
+impl<R: Root<Monotonic>> Leased<R> {
+    fn of(limit: Sharded<Monotonic, R>) -> Self {
+        Self { shard: limit.shard(), limit }
+    }
+
+    fn rows(&self, name: &str) -> [Row<'_>; 2] {
+        [
+            plain(&format!("leased admission, {name}"), &self.shard, Audit::All),
+            plain(&format!("looked-up admission, {name}"), &self.limit, Audit::All),
+        ]
+    }
+}
+
+impl Leased<Adjustable> {
+    fn changed(quota: Quota) -> Self {
+        let half = quota.burst(quota.capacity() / 2).unwrap_or(quota);
+        let limit = Sharded::adjustable(divided(&half), Monotonic::new());
+        limit.adjust(quota, Held::Fraction);
+        Self::of(limit)
+    }
+}
+
+/// For four threads.
+fn divided(quota: &Quota) -> sharded::Plan {
+    sharded::Plan::for_threads(quota, 4)
+}
+
 struct Field {
     fence: floors::Nothing,
     fixed: Bucket,
@@ -68,6 +102,9 @@ struct Field {
     changed: Ours,
     changed_empty: Ours,
     beyond: Ours,
+    fixed_leased: Leased<Bucket>,
+    new_leased: Leased<Adjustable>,
+    changed_leased: Leased<Adjustable>,
 }
 
 impl Field {
@@ -83,6 +120,9 @@ impl Field {
             changed: Ours::changed(admit, 1),
             changed_empty: Ours::changed(deny, 1),
             beyond: Ours::changed(admit, 600),
+            fixed_leased: Leased::of(Sharded::with_plan(divided(&admit), Monotonic::new())),
+            new_leased: Leased::of(Sharded::adjustable(divided(&admit), Monotonic::new())),
+            changed_leased: Leased::changed(admit),
         };
         for limit in [&field.new_empty, &field.changed_empty] {
             let _drained = limit.0.acquire_up_to(u64::MAX);
@@ -98,6 +138,9 @@ impl Field {
         rows.extend(refusals("fixed", &self.fixed_empty));
         rows.extend(refusals("adjustable", &self.new_empty));
         rows.extend(refusals("changed", &self.changed_empty));
+        rows.extend(self.fixed_leased.rows("fixed"));
+        rows.extend(self.new_leased.rows("adjustable"));
+        rows.extend(self.changed_leased.rows("changed"));
         rows.push(plain("admission, beyond the cells that are kept", &self.beyond, Audit::All));
         rows
     }

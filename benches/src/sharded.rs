@@ -2,10 +2,10 @@
 
 use crate::decide::{Contender, Decide};
 use std::ops::Deref;
-use tollgate::sharded::{Plan, Shard, Sharded};
+use tollgate::sharded::{Plan, Root, Shard, Sharded};
 use tollgate::{Clock, Monotonic, Quota};
 
-impl<C: Clock> Decide for Shard<C> {
+impl<C: Clock, R: Root<C>> Decide for Shard<C, R> {
     #[inline(always)]
     fn decide(&self) -> bool {
         self.try_acquire().is_ok()
@@ -17,7 +17,7 @@ impl<C: Clock> Decide for Shard<C> {
     }
 }
 
-impl<C: Clock> Decide for Sharded<C> {
+impl<C: Clock, R: Root<C>> Decide for Sharded<C, R> {
     #[inline(always)]
     fn decide(&self) -> bool {
         self.try_acquire().is_ok()

@@ -25,6 +25,8 @@
 //! |---|---|---|
 //! | [`Adjustable`] | [`adjust`](Adjustable::adjust) | the caller's choice |
 //! | `keyed::Keyed` | `adjust`, class by class, all keys of it | the caller's choice, for each key |
+//! | `sharded::Sharded::adjustable` | `adjust` | the caller's choice at the root; shards keep their credit as it fits |
+//! | `inflight::InFlight` | `set_limit` | permits stay |
 //! | `keyed::Table` | none: build another | |
 
 mod cell;
@@ -183,13 +185,13 @@ impl<C: Clock> Adjustable<C> {
     /// in debt or paused, or for a `most` of 0. It never makes a debt.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to(&self, most: u64) -> u64 {
-        self.lend(most, || self.clock.now())
+        self.take_up_to(most, || self.clock.now())
     }
 
     /// [`acquire_up_to`](Self::acquire_up_to) at a reading of the bucket's clock.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to_at(&self, most: u64, now: Nanos) -> u64 {
-        self.lend(most, || now)
+        self.take_up_to(most, || now)
     }
 
     /// Takes `cost` tokens whether they are there or not, for work that has been done already.
@@ -255,7 +257,7 @@ impl<C: Clock> Adjustable<C> {
 
     /// Asks the cell in force. An admission is one, whatever changes meanwhile; a refusal may be that of a retired word.
     #[inline(always)]
-    fn ask(&self, ask: impl Fn(&Cell) -> Result<(), Denied>) -> Result<(), Denied> {
+    fn ask<T>(&self, ask: impl Fn(&Cell) -> Result<T, Denied>) -> Result<T, Denied> {
         let look = self.cells.look();
         match ask(look.cell) {
             Err(_) if self.cells.moved(look) => self.cells.settled(ask),
@@ -263,16 +265,15 @@ impl<C: Clock> Adjustable<C> {
         }
     }
 
-    fn lend(&self, most: u64, now: impl Fn() -> Nanos) -> u64 {
-        if most == 0 {
-            return 0;
-        }
-        let lend = |cell: &Cell| cell.ruled().lend(1, most, 0, now()).unwrap_or(0);
-        let look = self.cells.look();
-        match lend(look.cell) {
-            0 if self.cells.moved(look) => self.cells.settled(lend),
-            lent => lent,
-        }
+    /// [`Ruled::lend_now`](crate::bucket::Ruled::lend_now), by the quota in force.
+    #[cfg(feature = "sharded")]
+    pub(crate) fn lend(&self, least: u64, most: u64, part: u32) -> Result<u64, Denied> {
+        self.ask(|cell| cell.ruled().lend_now(least, most, part, &self.clock))
+    }
+
+    fn take_up_to(&self, most: u64, now: impl Fn() -> Nanos) -> u64 {
+        let lent = |cell: &Cell| cell.ruled().lend(1, most, 0, now());
+        if most == 0 { 0 } else { self.ask(lent).unwrap_or(0) }
     }
 
     /// Moves the word in force. A retired one does not move, and the move tells so.

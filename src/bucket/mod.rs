@@ -294,13 +294,10 @@ impl<C: Clock> Bucket<C> {
         &self.clock
     }
 
-    /// [`Ruled::lend`] now, after a glance.
+    /// [`Ruled::lend_now`].
     #[cfg(feature = "sharded")]
     pub(crate) fn lend(&self, least: u64, most: u64, part: u32) -> Result<u64, Denied> {
-        match self.ruled().refuse_at_a_glance(&self.gcra.cost(least)?, &self.clock) {
-            Some(denied) => Err(denied),
-            None => self.ruled().lend(least, most, part, self.clock.now()),
-        }
+        self.ruled().lend_now(least, most, part, &self.clock)
     }
 
     #[inline(always)]

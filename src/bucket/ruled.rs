@@ -77,6 +77,21 @@ impl Ruled<'_> {
         Err(self.gcra.not_yet(arrival, now, cost, hold))
     }
 
+    /// [`lend`](Self::lend) now, after a glance.
+    #[cfg(feature = "sharded")]
+    pub(crate) fn lend_now(
+        self,
+        least: u64,
+        most: u64,
+        part: u32,
+        clock: &impl Clock,
+    ) -> Result<u64, Denied> {
+        match self.refuse_at_a_glance(&self.gcra.cost(least)?, clock) {
+            Some(denied) => Err(denied),
+            None => self.lend(least, most, part, clock.now()),
+        }
+    }
+
     /// Takes at least `least` tokens, or none, and at most `most`: one part in `2^part` of what is there, if that lies
     /// between the two.
     pub(crate) fn lend(self, least: u64, most: u64, part: u32, now: Nanos) -> Result<u64, Denied> {

@@ -30,32 +30,40 @@
 //! # Pauses
 //!
 //! [`Sharded::pause_until`] reaches credit already drawn: a shard compares an epoch, which the pause advances, on every
-//! call, and when it has changed returns its credit and asks the root. Every call that happens after the pause obeys it;
-//! one that another thread has already begun may complete. So the bound on what a pause lets through is one call a
-//! thread.
+//! call, and when it has changed and the root is paused, returns its credit and asks the root. Every call that happens
+//! after the pause obeys it; one that another thread has already begun may complete. So the bound on what a pause lets
+//! through is one call a thread.
+//!
+//! # Changes of the quota
+//!
+//! With the feature `adjust`, `Sharded::adjustable` makes an allowance whose quota can be changed while threads ask. Its
+//! root is an `Adjustable`, the other type that a [`Root`] can be; a fixed allowance pays nothing for that.
 
 mod place;
 mod plan;
+mod root;
 mod shard;
+mod shared;
 mod slot;
 
 use core::time::Duration;
 use std::fmt;
 use std::sync::Arc;
 
-use crossbeam_utils::CachePadded;
-
 use self::place::Place;
 pub use self::plan::{Plan, PlanError};
+#[cfg(feature = "adjust")]
+pub(crate) use self::root::Lender;
+pub use self::root::Root;
 pub use self::shard::Shard;
+use self::shared::Shared;
 use crate::bucket::Bucket;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::level::Level;
 use crate::limiter::Limiter;
 use crate::nanos::Nanos;
-use crate::quota::{Fill, Quota};
-use crate::sync::{AtomicU64, Ordering};
+use crate::quota::Quota;
 
 /// A token bucket whose tokens are leased to shards, under the bound of one bucket; see the [module](self).
 ///
@@ -70,19 +78,8 @@ use crate::sync::{AtomicU64, Ordering};
 /// limit.try_acquire_n(100)?;
 /// # Ok::<(), Denied>(())
 /// ```
-pub struct Sharded<C: Clock = Monotonic> {
-    shared: Arc<Shared<C>>,
-}
-
-/// What all shards see.
-struct Shared<C: Clock> {
-    root: Bucket<C>,
-    plan: Plan,
-    /// Draws take one part in `2^part` of what the root has.
-    part: u32,
-    /// Advanced by each pause; credit of an earlier epoch is returned unspent.
-    epoch: CachePadded<AtomicU64>,
-    places: Box<[CachePadded<Place>]>,
+pub struct Sharded<C: Clock = Monotonic, R: Root<C> = Bucket<C>> {
+    shared: Arc<Shared<C, R>>,
 }
 
 impl Sharded {
@@ -97,19 +94,27 @@ impl Sharded {
 impl<C: Clock> Sharded<C> {
     /// An allowance divided by `plan`, on a clock of the caller's.
     pub fn with_plan(plan: Plan, clock: C) -> Self {
-        let places = (0..plan.shards()).map(|_| CachePadded::new(Place::new())).collect();
-        let root = Bucket::with_clock(root_quota(&plan), clock);
-        // A quarter of an equal share: the shards that draw after this one find enough to draw too.
-        let part =
-            plan.shards().saturating_mul(4).checked_next_power_of_two().map_or(31, u32::trailing_zeros);
-        let epoch = CachePadded::new(AtomicU64::new(0));
-        Self { shared: Arc::new(Shared { root, plan, part, epoch, places }) }
+        Self::with_root(plan, Bucket::with_clock(plan.root_quota(), clock))
+    }
+}
+
+impl<C: Clock, R: Root<C>> Sharded<C, R> {
+    /// An allowance whose root has the plan's part for it.
+    pub(crate) fn with_root(plan: Plan, root: R) -> Self {
+        Self { shared: Arc::new(Shared::new(plan, root)) }
+    }
+
+    /// Divides another quota in the proportion of the first. `change` is told the plan that was in force and the new one, and
+    /// changes the root from its part in the one to its part in the other.
+    #[cfg(feature = "adjust")]
+    pub(crate) fn divide(&self, quota: &Quota, change: impl FnOnce(&R, &Plan, &Plan)) {
+        self.shared.divide(quota, change);
     }
 
     /// A shard of its own for a thread or a group of tasks.
     ///
     /// If all places are taken, the shard has no credit and asks the root each time.
-    pub fn shard(&self) -> Shard<C> {
+    pub fn shard(&self) -> Shard<C, R> {
         Shard::new(Arc::clone(&self.shared))
     }
 
@@ -132,7 +137,7 @@ impl<C: Clock> Sharded<C> {
     #[inline]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
         let (shared, slot) = (&*self.shared, slot::current());
-        if let Some(place) = shared.places.get(slot)
+        if let Some(place) = shared.place(slot)
             && place.is_of(slot)
         {
             let (credit, epoch) = place.credit();
@@ -152,11 +157,11 @@ impl<C: Clock> Sharded<C> {
         let shared = &*self.shared;
         match shared.place_of(slot::current()) {
             Some(place) => {
-                let (taken, credit) = shared.take_up_to(most, place.credit().0, shared.plan.ceiling());
+                let (taken, credit) = shared.take_up_to(most, place.credit().0, shared.ceiling());
                 place.set_credit(credit);
                 taken
             }
-            None => shared.root.acquire_up_to(most),
+            None => shared.take_up_to(most, 0, 0).0,
         }
     }
 
@@ -187,8 +192,7 @@ impl<C: Clock> Sharded<C> {
 
     /// [`pause_until`](Self::pause_until) `span` from now.
     pub fn pause_for(&self, span: Duration) {
-        self.shared.root.pause_for(span);
-        self.shared.advance();
+        self.pause_until(self.clock().now().saturating_add(Nanos::from_duration(span)));
     }
 
     /// Ends any pause at once.
@@ -201,14 +205,14 @@ impl<C: Clock> Sharded<C> {
         self.shared.root.peek()
     }
 
-    /// How the capacity is divided.
+    /// How the capacity is divided: the plan in force, which for an adjustable allowance takes a lock.
     pub fn plan(&self) -> Plan {
-        self.shared.plan
+        self.shared.plan()
     }
 
-    /// The largest cost that is ever admitted, in tokens.
+    /// The largest cost that is ever admitted under the quota in force, in tokens.
     pub fn max_cost(&self) -> u64 {
-        self.shared.plan.root_capacity()
+        self.shared.root.quota().capacity()
     }
 
     /// The root's clock.
@@ -216,114 +220,33 @@ impl<C: Clock> Sharded<C> {
         self.shared.root.clock()
     }
 
-    /// The quota of the whole.
+    /// The quota of the whole: the one in force, which for an adjustable allowance takes a lock.
     pub fn quota(&self) -> Quota {
-        self.shared.plan.quota()
+        self.plan().quota()
     }
 }
 
-impl<C: Clock> Shared<C> {
-    /// The credit that is left of `credit` when `cost` is admitted, after drawing what it lacks.
-    fn spend(&self, cost: u64, credit: u64, ceiling: u64) -> Result<u64, Denied> {
-        if cost.wrapping_sub(1) < credit {
-            return Ok(credit - cost);
-        }
-        if cost == 0 || cost > ceiling {
-            return self.root.try_acquire_n(cost).map(|()| credit);
-        }
-        let drawn = self.root.lend(cost - credit, ceiling - credit, self.part)?;
-        Ok(credit + drawn - cost)
-    }
-
-    /// Up to `most` tokens out of `credit` and the root, and the credit that is left.
-    fn take_up_to(&self, most: u64, credit: u64, ceiling: u64) -> (u64, u64) {
-        let from_credit = most.min(credit);
-        let (mut taken, mut credit) = (from_credit, credit - from_credit);
-        if taken < most && ceiling > 0 {
-            let drawn = self.root.lend(1, ceiling, self.part).unwrap_or(0);
-            let spent = drawn.min(most - taken);
-            (taken, credit) = (taken + spent, drawn - spent);
-        }
-        if taken < most {
-            taken += self.root.acquire_up_to(most - taken);
-        }
-        (taken, credit)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn draw_for(&self, slot: usize, cost: u64) -> Result<(), Denied> {
-        let Some(place) = self.place_of(slot) else {
-            return self.root.try_acquire_n(cost);
-        };
-        let credit = self.spend(cost, place.credit().0, self.plan.ceiling())?;
-        place.set_credit(credit);
-        Ok(())
-    }
-
-    /// The place of the thread, its credit returned if it was drawn before the last pause.
-    fn place_of(&self, slot: usize) -> Option<&Place> {
-        let place = self.places.get(slot).filter(|place| place.is_or_becomes_of(slot))?;
-        let ((credit, drawn_in), epoch) = (place.credit(), self.epoch());
-        if drawn_in != epoch {
-            self.root.refund(credit);
-            place.set_credit(0);
-            place.set_epoch(epoch);
-        }
-        Some(place)
-    }
-
-    /// A place for a handle. From the end, since threads have theirs from the front.
-    fn claim(&self) -> Option<usize> {
-        self.places.iter().rposition(|place| place.claim())
-    }
-
-    fn release(&self, place: usize) {
-        self.places[place].release();
-    }
-
-    /// Acquires what the pause that began the epoch has stored, above all the root's hold.
-    #[inline]
-    fn epoch(&self) -> u64 {
-        self.epoch.load(Ordering::Acquire)
-    }
-
-    fn advance(&self) {
-        self.epoch.fetch_add(1, Ordering::Release);
-    }
-}
-
-/// The quota of the root: the whole rate, and what the shards leave of the capacity.
-fn root_quota(plan: &Plan) -> Quota {
-    let (quota, capacity) = (plan.quota(), plan.root_capacity());
-    let fill = match quota.initial() {
-        Fill::Tokens(tokens) => Fill::Tokens(tokens.min(capacity)),
-        other => other,
-    };
-    quota.resized(capacity, fill)
-}
-
-impl<C: Clock> Clone for Sharded<C> {
+impl<C: Clock, R: Root<C>> Clone for Sharded<C, R> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<C: Clock> Limiter for Sharded<C> {
+impl<C: Clock, R: Root<C>> Limiter for Sharded<C, R> {
     #[inline]
     fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
         Self::try_acquire_n(self, cost)
     }
 }
 
-impl<C: Clock> fmt::Debug for Sharded<C> {
+impl<C: Clock, R: Root<C> + fmt::Debug> fmt::Debug for Sharded<C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { root, plan, .. } = &*self.shared;
+        let plan = self.plan();
         f.debug_struct("Sharded")
             .field("quota", &format_args!("{}", plan.quota()))
             .field("shards", &plan.shards())
             .field("ceiling", &plan.ceiling())
-            .field("root", root)
+            .field("root", &self.shared.root)
             .finish()
     }
 }

@@ -8,6 +8,9 @@ const FREE: u64 = 0;
 /// A handle's, which keeps its credit itself.
 const HANDLE: u64 = u64::MAX;
 
+/// No ceiling has been lowered.
+const UNLIMITED: u64 = u64::MAX;
+
 /// One of the `N` shards. Its owner alone touches the credit, so loads and stores do; no read-modify-write.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -15,11 +18,18 @@ pub(super) struct Place {
     owner: AtomicU64,
     credit: AtomicU64,
     epoch: AtomicU64,
+    /// The lowest ceiling there was since the owner last asked, if one was lowered: all that may be left of the credit.
+    lowest: AtomicU64,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
-        Self { owner: AtomicU64::new(FREE), credit: AtomicU64::new(0), epoch: AtomicU64::new(0) }
+        Self {
+            owner: AtomicU64::new(FREE),
+            credit: AtomicU64::new(0),
+            epoch: AtomicU64::new(0),
+            lowest: AtomicU64::new(UNLIMITED),
+        }
     }
 
     /// Gives the place to a handle, if it is free.
@@ -57,6 +67,17 @@ impl Place {
 
     pub(super) fn set_epoch(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
+    }
+
+    /// The most that may be left of the credit. It is told once: for the owner, who obeys it.
+    pub(super) fn take_lowest(&self) -> u64 {
+        self.lowest.swap(UNLIMITED, Ordering::Acquire)
+    }
+
+    /// Leaves no more than `ceiling` of the credit. For whoever lowers the ceiling.
+    #[cfg(feature = "adjust")]
+    pub(super) fn lower(&self, ceiling: u64) {
+        self.lowest.fetch_min(ceiling, Ordering::Release);
     }
 }
 

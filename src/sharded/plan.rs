@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::quota::Quota;
+use crate::quota::{Fill, Quota};
 
 /// The number of shards of an allowance, and how much credit each may hold.
 ///
@@ -81,6 +81,26 @@ impl Plan {
     /// is ever admitted.
     pub fn root_capacity(&self) -> u64 {
         self.quota.capacity() - self.ceiling * u64::from(self.shards)
+    }
+
+    /// The quota of the root: the whole rate, and what the shards leave of the capacity.
+    pub(crate) fn root_quota(&self) -> Quota {
+        let (quota, capacity) = (self.quota, self.root_capacity());
+        let fill = match quota.initial() {
+            Fill::Tokens(tokens) => Fill::Tokens(tokens.min(capacity)),
+            other => other,
+        };
+        quota.resized(capacity, fill)
+    }
+
+    /// Another quota, divided in the same proportion: as many shards, unless that leaves them no token.
+    #[cfg(feature = "adjust")]
+    pub(super) fn scaled_to(&self, quota: &Quota) -> Self {
+        let ceiling = u128::from(self.ceiling) * u128::from(quota.capacity());
+        // No more than the whole capacity, so it fits.
+        let ceiling = u64::try_from(ceiling / u128::from(self.quota.capacity())).unwrap_or(0);
+        let shards = if ceiling == 0 { 0 } else { self.shards };
+        Self { quota: *quota, shards, ceiling }
     }
 
     /// Whether there are no shards, and every call is answered by one bucket.

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Shared;
+use super::{Place, Root, Shared};
+use crate::bucket::Bucket;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::limiter::Limiter;
@@ -25,19 +26,22 @@ use crate::limiter::Limiter;
 ///     }
 /// });
 /// ```
-pub struct Shard<C: Clock = Monotonic> {
-    shared: Arc<Shared<C>>,
+pub struct Shard<C: Clock = Monotonic, R: Root<C> = Bucket<C>> {
+    shared: Arc<Shared<C, R>>,
     /// The place it holds, if one was free.
     place: Option<usize>,
     credit: Cell<u64>,
     epoch: Cell<u64>,
 }
 
-impl<C: Clock> Shard<C> {
-    pub(super) fn new(shared: Arc<Shared<C>>) -> Self {
+impl<C: Clock, R: Root<C>> Shard<C, R> {
+    pub(super) fn new(shared: Arc<Shared<C, R>>) -> Self {
         let place = shared.claim();
         let epoch = Cell::new(shared.epoch());
-        Self { shared, place, credit: Cell::new(0), epoch }
+        let shard = Self { shared, place, credit: Cell::new(0), epoch };
+        // A limit from before is not for credit that comes after it.
+        let _before = shard.place().map(Place::take_lowest);
+        shard
     }
 
     /// Admits one token now, or refuses and consumes nothing.
@@ -78,10 +82,11 @@ impl<C: Clock> Shard<C> {
 
     /// Returns the credit to the root, for other shards to draw. For a thread that will be idle.
     pub fn park(&self) {
+        self.catch_up();
         self.shared.root.refund(self.credit.take());
     }
 
-    /// The credit it holds, in tokens.
+    /// The credit it holds, in tokens: as of its last call, for it is then that it learns of a pause, or of a lower ceiling.
     pub fn credit(&self) -> u64 {
         self.credit.get()
     }
@@ -95,20 +100,25 @@ impl<C: Clock> Shard<C> {
         Ok(())
     }
 
-    /// Returns the credit if it was drawn before the last pause.
+    /// Gives up the credit that a pause, or a lower ceiling, does not leave it.
     fn catch_up(&self) {
         let epoch = self.shared.epoch();
         if self.epoch.replace(epoch) != epoch {
-            self.park();
+            let kept = self.place().map_or(0, |place| self.shared.kept(place, self.credit.get()));
+            self.credit.set(kept);
         }
     }
 
     fn ceiling(&self) -> u64 {
-        if self.place.is_some() { self.shared.plan.ceiling() } else { 0 }
+        if self.place.is_some() { self.shared.ceiling() } else { 0 }
+    }
+
+    fn place(&self) -> Option<&Place> {
+        self.shared.place(self.place?)
     }
 }
 
-impl<C: Clock> Drop for Shard<C> {
+impl<C: Clock, R: Root<C>> Drop for Shard<C, R> {
     fn drop(&mut self) {
         self.park();
         if let Some(place) = self.place {
@@ -117,14 +127,14 @@ impl<C: Clock> Drop for Shard<C> {
     }
 }
 
-impl<C: Clock> Limiter for Shard<C> {
+impl<C: Clock, R: Root<C>> Limiter for Shard<C, R> {
     #[inline]
     fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
         Self::try_acquire_n(self, cost)
     }
 }
 
-impl<C: Clock> fmt::Debug for Shard<C> {
+impl<C: Clock, R: Root<C>> fmt::Debug for Shard<C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let credit = self.credit.get();
         f.debug_struct("Shard")

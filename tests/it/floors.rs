@@ -13,7 +13,7 @@ const FLOORS: [(u8, &[&str]); 10] = [
     (4, &["bucket"]),
     (5, &["held", "line"]),
     (6, &["sharded", "keyed", "window", "inflight", "wait", "adjust"]),
-    (7, &["budget", "upstream"]),
+    (7, &["adjustable_shards", "budget", "upstream"]),
     (8, &["shared_memory", "redis", "http", "tower", "telemetry"]),
     // Longer texts, shown as modules; no code.
     (9, &["docs"]),

@@ -10,6 +10,8 @@ mod support;
 
 #[cfg(feature = "adjust")]
 mod adjust;
+#[cfg(all(feature = "adjust", feature = "sharded"))]
+mod adjustable_shards;
 mod bucket;
 #[cfg(feature = "budget")]
 mod budget;

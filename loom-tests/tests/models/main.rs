@@ -6,6 +6,8 @@
 #[cfg(loom)]
 mod adjust;
 #[cfg(loom)]
+mod adjustable_shards;
+#[cfg(loom)]
 mod booking;
 #[cfg(loom)]
 mod budget;
