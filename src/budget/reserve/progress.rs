@@ -26,8 +26,9 @@ impl Progress {
         if self.done == 0 {
             return None;
         }
-        let scaled = u128::from(used) * u128::from(self.of) * u128::from(margin_percent);
-        Some(u64::try_from(scaled.div_ceil(u128::from(self.done) * 100)).unwrap_or(u64::MAX))
+        let whole = (u128::from(used) * u128::from(self.of)).div_ceil(self.done.into());
+        let with_margin = whole.saturating_mul(margin_percent.into()).div_ceil(100);
+        Some(u64::try_from(with_margin).unwrap_or(u64::MAX))
     }
 }
 
@@ -42,6 +43,7 @@ mod tests {
         assert_eq!(Progress::of(2, 3).whole(1, 100), Some(2), "rounded up");
         assert_eq!(Progress::percent(0).whole(5, 130), None);
         assert_eq!(Progress::of(7, 0).whole(5, 100), Some(5));
+        assert_eq!(Progress::of(u64::MAX - 1, u64::MAX).whole(1 << 62, 130), Some(5_995_191_823_955_604_277));
         assert_eq!(Progress::of(1, u64::MAX).whole(u64::MAX, u32::MAX), Some(u64::MAX));
     }
 }
