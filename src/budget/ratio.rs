@@ -88,6 +88,12 @@ impl Ratio {
             _ => Err(RatioError::Product { left: self, right: other }),
         }
     }
+
+    /// `amount` times the fraction where that is a whole number.
+    pub(super) fn of_exactly(self, amount: u64) -> Option<u128> {
+        let product = u128::from(amount) * u128::from(self.over);
+        product.is_multiple_of(u128::from(self.under)).then_some(product / u128::from(self.under))
+    }
 }
 
 impl FromStr for Ratio {

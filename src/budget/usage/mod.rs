@@ -14,7 +14,8 @@ pub use self::weights::Weights;
 /// Tokens of one request by class, as a provider has told them or as they are estimated.
 ///
 /// The classes are disjoint: each token is in one. Input and output are told apart, each as a whole or not at all, and what
-/// was not told is absent, **not zero**. [`Weights::cost`] refuses to make a charge of an absent side; [`or`](Self::or) fills it with what had been reserved.
+/// was not told is absent, **not zero**. [`Weights::cost`] and [`Price::spend`](super::Price::spend) refuse to make a charge
+/// of an absent side; [`or`](Self::or) fills it with what had been reserved.
 ///
 /// ```
 /// use tollgate::budget::{Side, TokenClass, Usage, Weights};

@@ -1,6 +1,9 @@
-//! What work costs.
+//! What work costs: token classes, and money.
 
+#[cfg(feature = "serde")]
+mod price_files;
 mod ratio;
+mod spend;
 mod usage;
 mod weights;
 
