@@ -53,6 +53,12 @@ impl Ratio {
         if ratio.under > MAX_UNDER { Err(RatioError::Denominator { over, under }) } else { Ok(ratio) }
     }
 
+    /// So many millionths.
+    pub(super) const fn of_millionths(millionths: u32) -> Self {
+        let shared = common_divisor(millionths, MAX_UNDER);
+        Self { over: millionths / shared, under: MAX_UNDER / shared }
+    }
+
     /// A fraction whose terms are known to be in range and without a common divisor.
     pub(super) const fn known(over: u32, under: u32) -> Self {
         Self { over, under }

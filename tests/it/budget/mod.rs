@@ -1,5 +1,9 @@
-//! What work costs: token classes, and money.
+//! What work costs: estimates, token classes, and money.
 
+mod calibrated;
+mod count;
+mod history;
+mod output;
 #[cfg(feature = "serde")]
 mod price_files;
 mod ratio;

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "adjust")]
 mod adjust;
+#[cfg(feature = "budget")]
+mod budget;
 mod burst;
 mod clock;
 mod concurrency;
