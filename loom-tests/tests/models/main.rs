@@ -8,6 +8,8 @@ mod adjust;
 #[cfg(loom)]
 mod booking;
 #[cfg(loom)]
+mod budget;
+#[cfg(loom)]
 mod give_back;
 #[cfg(loom)]
 mod inflight;
