@@ -6,6 +6,13 @@ use core::fmt;
 ///
 /// A percentile is one of the values that were seen: the smallest of which at least so many percent of all are no larger
 /// (the nearest rank). 100 is the largest value.
+///
+/// ```
+/// use tollgate::budget::Percentile;
+///
+/// assert_eq!(Percentile::new(90), Ok(Percentile::P90));
+/// assert!(Percentile::new(0).is_err() && Percentile::new(101).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percentile(u8);
 

@@ -3,6 +3,13 @@
 use core::fmt;
 
 /// A class of tokens that providers count or price by itself.
+///
+/// ```
+/// use tollgate::budget::{Side, TokenClass};
+///
+/// assert_eq!(TokenClass::CacheRead.side(), Side::Input);
+/// assert_eq!(TokenClass::ALL.map(TokenClass::name).join(" "), "input cache_read cache_write cache_write_long output reasoning");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TokenClass {
