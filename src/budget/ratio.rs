@@ -76,8 +76,15 @@ impl Ratio {
 
     /// `amount` times the fraction, rounded up; `u64::MAX` where that is larger.
     pub const fn of(self, amount: u64) -> u64 {
-        let product = (amount as u128 * self.over as u128).div_ceil(self.under as u128);
-        if product > u64::MAX as u128 { u64::MAX } else { product as u64 }
+        narrowed((amount as u128 * self.over as u128).div_ceil(self.under as u128))
+    }
+
+    /// How many parts of this size `amount` has, rounded up; `u64::MAX` where there are more, or of parts of no size.
+    pub(super) const fn into_parts(self, amount: u64) -> u64 {
+        match self.over {
+            0 => u64::MAX,
+            over => narrowed((amount as u128 * self.under as u128).div_ceil(over as u128)),
+        }
     }
 
     /// The product of two fractions.
@@ -217,7 +224,11 @@ pub(super) fn sum_of(products: [(u64, Ratio); TERMS]) -> u64 {
         over = over * divisor + product % divisor * under;
         under *= divisor;
     }
-    u64::try_from(whole + over.div_ceil(under)).unwrap_or(u64::MAX)
+    narrowed(whole + over.div_ceil(under))
+}
+
+const fn narrowed(number: u128) -> u64 {
+    if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
 }
 
 /// Of two numbers of which one is not zero.

@@ -47,7 +47,7 @@ impl<T: CountTokens + ?Sized> CountTokens for Arc<T> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CharsPerToken {
-    tokens: Ratio,
+    chars: Ratio,
 }
 
 impl CharsPerToken {
@@ -57,18 +57,18 @@ impl CharsPerToken {
     ///
     /// [`EstimateError::ZeroPerToken`] for zero.
     pub fn new(chars: Ratio) -> Result<Self, EstimateError> {
-        Ok(Self { tokens: inverse(chars)? })
+        Ok(Self { chars: more_than_none(chars)? })
     }
 
     /// Tokens of so many characters.
     pub const fn tokens(&self, chars: u64) -> u64 {
-        self.tokens.of(chars)
+        self.chars.into_parts(chars)
     }
 }
 
 impl Default for CharsPerToken {
     fn default() -> Self {
-        Self { tokens: Ratio::known(2, 7) }
+        Self { chars: Ratio::known(7, 2) }
     }
 }
 
@@ -113,12 +113,12 @@ impl CountTokens for CharsPerToken {
 /// learns what remains, for each kind of text that has a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesPerToken {
-    tokens: Ratio,
+    bytes: Ratio,
 }
 
 impl BytesPerToken {
     /// A token for each byte.
-    pub const UPPER_BOUND: Self = Self { tokens: Ratio::ONE };
+    pub const UPPER_BOUND: Self = Self { bytes: Ratio::ONE };
 
     /// So many bytes a token.
     ///
@@ -126,18 +126,18 @@ impl BytesPerToken {
     ///
     /// [`EstimateError::ZeroPerToken`] for zero.
     pub fn new(bytes: Ratio) -> Result<Self, EstimateError> {
-        Ok(Self { tokens: inverse(bytes)? })
+        Ok(Self { bytes: more_than_none(bytes)? })
     }
 
     /// Tokens of so many bytes.
     pub const fn tokens(&self, bytes: u64) -> u64 {
-        self.tokens.of(bytes)
+        self.bytes.into_parts(bytes)
     }
 }
 
 impl Default for BytesPerToken {
     fn default() -> Self {
-        Self { tokens: Ratio::known(1, 4) }
+        Self { bytes: Ratio::known(4, 1) }
     }
 }
 
@@ -175,6 +175,6 @@ impl<F: Fn(&str) -> Option<u64>> CountTokens for WithFallback<F> {
     }
 }
 
-fn inverse(ratio: Ratio) -> Result<Ratio, EstimateError> {
-    Ratio::new(ratio.under(), ratio.over()).map_err(|_| EstimateError::ZeroPerToken)
+fn more_than_none(ratio: Ratio) -> Result<Ratio, EstimateError> {
+    if ratio == Ratio::ZERO { Err(EstimateError::ZeroPerToken) } else { Ok(ratio) }
 }

@@ -70,8 +70,8 @@ enum Strategy {
 /// | [`hybrid`](Self::hybrid) | the smaller of history x 1.3 and cap x 0.5; without a cap, history x 1.3 |
 ///
 /// The cap is what the request allows itself (`max_tokens`, `max_completion_tokens`, `max_output_tokens` ...); where it
-/// says so more than once and differently, the largest holds. A history of fewer than ten values, or any other source that
-/// fails, is replaced by the fallback, a figure that must be stated at the start: never by all that the limit has, and
+/// says so more than once and differently, the largest holds. A history of fewer than ten values (unless its window is
+/// smaller, and full), or any other source that fails, is replaced by the fallback, a figure that must be stated at the start: never by all that the limit has, and
 /// never by more than the cap. No estimate is below 1. What it rounds, it rounds up.
 ///
 /// ```
@@ -136,7 +136,7 @@ impl OutputEstimator {
     /// The estimate from a history and the caps of a request.
     pub fn estimate(&self, history: &History, caps: &[Option<u64>]) -> Estimate {
         let figure = match self.figure {
-            _ if history.len() < LEAST => None,
+            _ if history.len() < LEAST.min(history.window()) => None,
             Figure::Mean => history.mean(),
             Figure::Percentile(percentile) => history.percentile(percentile),
         };

@@ -110,10 +110,11 @@ impl Price {
             return Err(Absent { side });
         }
         let tier = self.tier_of(usage.total(Side::Input).unwrap_or_default());
-        let of_class = |class| {
-            // Whole and at most 10^12, as was checked when the price was made.
-            let micros = self.tiered(class, tier).unwrap_or_default();
-            Spend { millionths: u128::from(*usage.told().of(class)) * micros }
+        let of_class = |class: TokenClass| {
+            let factor = tier.map_or(Ratio::ONE, |tier| tier.factor(class.side()));
+            // Nothing is rounded, and it is at most 10^12: that was checked when the price was made.
+            let micros = factor.of(self.micros(class));
+            Spend { millionths: u128::from(*usage.told().of(class)) * u128::from(micros) }
         };
         Ok(TokenClass::ALL.into_iter().map(of_class).sum())
     }
@@ -128,36 +129,17 @@ impl Price {
         self.tiers.iter().rev().find(|tier| input > tier.above)
     }
 
-    /// The price of a class in a tier; nothing if it is not a whole number.
-    fn tiered(&self, class: TokenClass, tier: Option<&Tier>) -> Option<u128> {
-        let factor = tier.map_or(Ratio::ONE, |tier| tier.factor(class.side()));
-        factor.of_exactly(self.micros(class))
-    }
-
     fn checked(self) -> Result<Self, PriceError> {
         for class in TokenClass::ALL {
-            self.check(class, None)?;
+            let micros = self.micros(class);
+            at_most_max(class, None, micros.into())?;
             for tier in &self.tiers {
-                self.check(class, Some(tier))?;
+                let (above, factor) = (tier.above, tier.factor(class.side()));
+                let uneven = PriceError::Uneven { class, micros, above, factor };
+                at_most_max(class, Some(above), factor.of_exactly(micros).ok_or(uneven)?)?;
             }
         }
         Ok(self)
-    }
-
-    fn check(&self, class: TokenClass, tier: Option<&Tier>) -> Result<(), PriceError> {
-        let (micros, above) = (self.micros(class), tier.map(|tier| tier.above));
-        match self.tiered(class, tier) {
-            Some(tiered) if tiered <= u128::from(MAX_MICROS) => Ok(()),
-            Some(tiered) => {
-                Err(PriceError::TooHigh { class, above, micros: u64::try_from(tiered).unwrap_or(u64::MAX) })
-            }
-            None => Err(PriceError::Uneven {
-                class,
-                micros,
-                above: above.unwrap_or_default(),
-                factor: tier.map_or(Ratio::ONE, |tier| tier.factor(class.side())),
-            }),
-        }
     }
 }
 
@@ -242,3 +224,10 @@ impl fmt::Display for PriceError {
 }
 
 impl std::error::Error for PriceError {}
+
+fn at_most_max(class: TokenClass, above: Option<u64>, micros: u128) -> Result<(), PriceError> {
+    if micros <= MAX_MICROS.into() {
+        return Ok(());
+    }
+    Err(PriceError::TooHigh { class, above, micros: u64::try_from(micros).unwrap_or(u64::MAX) })
+}

@@ -11,7 +11,6 @@ use core::fmt;
 /// assert_eq!(TokenClass::ALL.map(TokenClass::name).join(" "), "input cache_read cache_write cache_write_long output reasoning");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum TokenClass {
     /// Input that was neither read from a cache nor written to one.
     Input,

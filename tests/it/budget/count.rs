@@ -25,6 +25,8 @@ fn nothing_a_token_is_an_error() {
     assert_eq!(CharsPerToken::new(Ratio::ZERO), Err(EstimateError::ZeroPerToken));
     assert_eq!(BytesPerToken::new(Ratio::ZERO), Err(EstimateError::ZeroPerToken));
     assert_eq!(CharsPerToken::new(ratio(7, 2)), Ok(CharsPerToken::default()));
+    assert_eq!(CharsPerToken::new(ratio(u32::MAX, 1)).unwrap().tokens(u64::from(u32::MAX) + 1), 2);
+    assert_eq!(BytesPerToken::new(ratio(1, 1_000_000)).unwrap().tokens(3), 3_000_000);
     assert_eq!(BytesPerToken::new(ratio(4, 1)), Ok(BytesPerToken::default()));
 }
 

@@ -61,6 +61,15 @@ fn a_source_that_fails_falls_back_to_the_stated_figure() {
         );
         assert_eq!(estimator.estimate_from(None, &[]), Estimate::Defaulted(700));
     }
+    let small = History::new(3).unwrap();
+    [100, 100].into_iter().for_each(|value| small.record(value));
+    assert_eq!(OutputEstimator::hybrid(700).estimate(&small, &[]), Estimate::Defaulted(700));
+    small.record(100);
+    assert_eq!(
+        OutputEstimator::hybrid(700).estimate(&small, &[]),
+        Estimate::Defaulted(130),
+        "all it can hold"
+    );
     nine.record(5_000);
     assert_eq!(OutputEstimator::historical(700).estimate(&nine, &[]), Estimate::Defaulted(6_500));
     assert_eq!(OutputEstimator::hybrid(0).estimate_from(None, &[]), Estimate::Defaulted(1));

@@ -5,7 +5,7 @@ use std::thread;
 use proptest::prelude::*;
 use tollgate::budget::{
     Absent, Carry, Currency, Price, PriceError, PriceList, Ratio, Side, Spend, Tier, TokenClass,
-    UnknownModel, Usage,
+    UnknownModel, Usage, Weights,
 };
 
 use super::{ratio, tokens, usage_of};
@@ -65,6 +65,18 @@ fn classes_have_prices_of_their_own() {
     let own = own.clone().try_fold(price, |price, (class, micros)| price.with(class, micros)).unwrap();
     assert_eq!(own.spend(&all).unwrap().micros(), 56);
     assert_eq!(TokenClass::ALL.map(|class| own.micros(class)), prices);
+}
+
+/// What is read from a cache costs less money, and by default counts as much as before.
+#[test]
+fn cached_input_lowers_the_price_and_not_the_charge() {
+    let price = large().with(TokenClass::CacheRead, 1_000_000).unwrap();
+    let (fresh, cached) = (Usage::new(1_000, 10), Usage::new(100, 10).with(TokenClass::CacheRead, 900));
+    assert_eq!([fresh, cached].map(|usage| Weights::TOTAL.cost(&usage)), [Ok(1_010); 2]);
+    assert_eq!(
+        [fresh, cached].map(|usage| price.spend(&usage).unwrap().micros()),
+        [10_500, 1_000 + 900 + 500]
+    );
 }
 
 #[test]
