@@ -23,6 +23,9 @@ use crate::budget::ratio::{self, Ratio, RatioError};
 /// The figures are those of the providers' documentation in 2026; DeepSeek limits what is in flight and counts no tokens.
 /// Learn what is really charged from the provider's own headers where it has them.
 ///
+/// With the feature `serde` they are read from fields named for the classes, such as `cached_input = 0.1` and `output = 5`.
+/// Caches that are not stated count as the input does and reasoning as the output, and those count in full.
+///
 /// ```
 /// use tollgate::budget::{Ratio, TokenClass, Usage, Weights};
 ///
@@ -67,7 +70,7 @@ impl Weights {
         Self(PerClass { output: burndown, reasoning: burndown, ..Self::GROQ.0 })
     }
 
-    /// The same with another weight for one class; 0 leaves it out.
+    /// The same with another weight for one class; 0 leaves it out. Output that is reasoning is a class of its own.
     pub fn with(mut self, class: TokenClass, weight: Ratio) -> Self {
         *self.0.of_mut(class) = weight;
         self
@@ -110,31 +113,33 @@ impl Weights {
     }
 }
 
-/// Weights as fields; what is not stated counts in full, the safe side.
+/// Weights as they are written: caches count as the input and reasoning as the output, unless stated, and those in full.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct Fields {
+    #[serde(default = "in_full")]
     input: Ratio,
     #[serde(alias = "cached_input")]
-    cache_read: Ratio,
-    cache_write: Ratio,
-    cache_write_long: Ratio,
+    cache_read: Option<Ratio>,
+    cache_write: Option<Ratio>,
+    cache_write_long: Option<Ratio>,
+    #[serde(default = "in_full")]
     output: Ratio,
-    reasoning: Ratio,
+    reasoning: Option<Ratio>,
 }
 
 #[cfg(feature = "serde")]
-impl Default for Fields {
-    fn default() -> Self {
-        Weights::TOTAL.into()
-    }
+fn in_full() -> Ratio {
+    Ratio::ONE
 }
 
 #[cfg(feature = "serde")]
 impl From<Weights> for Fields {
     fn from(Weights(weights): Weights) -> Self {
-        let PerClass { input, cache_read, cache_write, cache_write_long, output, reasoning } = weights;
+        let PerClass { input, output, .. } = weights;
+        let [cache_read, cache_write, cache_write_long, reasoning] =
+            [weights.cache_read, weights.cache_write, weights.cache_write_long, weights.reasoning].map(Some);
         Self { input, cache_read, cache_write, cache_write_long, output, reasoning }
     }
 }
@@ -142,7 +147,14 @@ impl From<Weights> for Fields {
 #[cfg(feature = "serde")]
 impl From<Fields> for Weights {
     fn from(fields: Fields) -> Self {
-        let Fields { input, cache_read, cache_write, cache_write_long, output, reasoning } = fields;
-        Self(PerClass { input, cache_read, cache_write, cache_write_long, output, reasoning })
+        let Fields { input, output, .. } = fields;
+        Self(PerClass {
+            input,
+            cache_read: fields.cache_read.unwrap_or(input),
+            cache_write: fields.cache_write.unwrap_or(input),
+            cache_write_long: fields.cache_write_long.unwrap_or(input),
+            output,
+            reasoning: fields.reasoning.unwrap_or(output),
+        })
     }
 }

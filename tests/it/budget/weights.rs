@@ -73,10 +73,15 @@ fn sums_are_rounded_once_and_saturate() {
 #[test]
 fn weights_are_read_from_a_file_and_what_is_not_stated_counts_in_full() {
     let read = |text| serde_json::from_str::<Weights>(text).map_err(|error| error.to_string());
-    let own = Weights::TOTAL.with(TokenClass::CacheRead, ratio(1, 10)).with(TokenClass::Output, ratio(5, 1));
+    let output = |class| (class, ratio(5, 1));
+    let stated =
+        [(TokenClass::CacheRead, ratio(1, 10)), output(TokenClass::Output), output(TokenClass::Reasoning)];
+    let own = stated.into_iter().fold(Weights::TOTAL, |weights, (class, weight)| weights.with(class, weight));
     assert_eq!(read(r#"{"cached_input": 0.1, "output": 5}"#), Ok(own));
     assert_eq!(read(r#"{"cache_read": "1/10", "output": "5"}"#), Ok(own));
     assert_eq!(read("{}"), Ok(Weights::TOTAL));
+    assert_eq!(read(r#"{"input": 0}"#), Ok(Weights::OUTPUT), "caches count as the input does");
+    assert_eq!(read(r#"{"output": 0, "cache_read": 0}"#), Ok(Weights::ANTHROPIC_INPUT));
     let written = serde_json::to_string(&Weights::ANTHROPIC_PRIORITY_INPUT).unwrap();
     assert_eq!(read(&written), Ok(Weights::ANTHROPIC_PRIORITY_INPUT));
     assert!(read(r#"{"cached": 0.1}"#).unwrap_err().contains("unknown field `cached`"));
