@@ -46,10 +46,16 @@ pub struct Weights(PerClass<Ratio>);
 
 impl Weights {
     /// Every token once.
+    #[doc(alias = "OPENAI")]
+    #[doc(alias = "AZURE")]
+    #[doc(alias = "MISTRAL")]
     pub const TOTAL: Self = Self(PerClass::all(Ratio::ONE));
     /// Every token of the input once, none of the output.
+    #[doc(alias = "GEMINI")]
+    #[doc(alias = "VERTEX")]
     pub const INPUT: Self = Self(PerClass { output: Ratio::ZERO, reasoning: Ratio::ZERO, ..Self::TOTAL.0 });
     /// Every token of the output once, none of the input.
+    #[doc(alias = "ANTHROPIC_OUTPUT")]
     pub const OUTPUT: Self =
         Self(PerClass { output: Ratio::ONE, reasoning: Ratio::ONE, ..PerClass::all(Ratio::ZERO) });
     /// Anthropic's input tokens a minute, for most models: cache reads do not count.

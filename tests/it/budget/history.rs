@@ -141,3 +141,16 @@ fn keys_beyond_the_cap_share_and_take_nothing_from_others() {
     );
     assert_eq!(PerKey::<u8, History>::new(0).of(&1).len(), 0);
 }
+
+#[test]
+fn what_was_learned_is_shown() {
+    let history = History::new(5).unwrap();
+    history.record(7);
+    assert_eq!(
+        format!("{history:?}"),
+        "History { len: 1, window: 5, mean: Some(7), median: Some(7), p90: Some(7) }"
+    );
+    let outputs = PerKey::<u8, History>::new(2);
+    outputs.of(&1).record(7);
+    assert_eq!(format!("{outputs:?}"), "PerKey { len: 1, max_keys: 2, .. }");
+}

@@ -6,6 +6,7 @@ mod history;
 mod output;
 #[cfg(feature = "serde")]
 mod price_files;
+mod providers;
 mod ratio;
 mod spend;
 mod usage;
