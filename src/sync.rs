@@ -31,7 +31,7 @@ pub(crate) use self::mutex::try_lock;
     feature = "wait"
 ))]
 pub(crate) use self::mutex::{Mutex, lock};
-#[cfg(feature = "keyed")]
+#[cfg(any(feature = "budget", feature = "keyed"))]
 pub(crate) use self::read_mostly::{ReadMostly, read, write};
 
 /// A mutex that is locked also after another thread has panicked with it: what is kept under it is valid at every step.
@@ -74,7 +74,7 @@ mod mutex {
 }
 
 /// A lock whose readers do not meet at it, locked also after a panic.
-#[cfg(feature = "keyed")]
+#[cfg(any(feature = "budget", feature = "keyed"))]
 mod read_mostly {
     use std::ops::{Deref, DerefMut};
     use std::sync::PoisonError;

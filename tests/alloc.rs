@@ -229,7 +229,54 @@ mod by_key {
 #[cfg(feature = "budget")]
 mod budget {
     use super::*;
-    use tollgate::budget::AllOf;
+    use tollgate::budget::{
+        AllOf, Calibrated, Carry, CharsPerToken, CountTokens, History, OutputEstimator, Percentile, Price,
+        Ratio, Tier, Usage, Weights,
+    };
+
+    #[test]
+    fn estimating_and_learning_of_known_keys_allocate_nothing() {
+        let (calibrated, history) = (Calibrated::<String>::new(1), History::new(20).unwrap());
+        let (counter, estimator) = (CharsPerToken::default(), OutputEstimator::hybrid(100));
+        calibrated.observe("known", 1, 1);
+        let count = allocations(|| {
+            for round in 0..50 {
+                for key in ["known", "without room"] {
+                    calibrated.observe(key, 100, round);
+                    black_box(calibrated.estimate(key, counter.count("some text")));
+                }
+                history.record(round);
+                black_box(estimator.estimate(&history, &[None, Some(round)]));
+                black_box(history.percentile(Percentile::P90));
+            }
+        });
+        assert_eq!(count, 0);
+    }
+
+    #[test]
+    fn charging_and_pricing_allocate_nothing() {
+        let tier = Tier { above: 20, input: Ratio::ONE, output: Ratio::ONE };
+        let price = Price::new(370_001, 1).and_then(|price| price.tier(tier)).unwrap();
+        let carry = Carry::new();
+        let count = allocations(|| {
+            for round in 0..50 {
+                let usage = Usage::new(round, 1).or(&Usage::default());
+                black_box(Weights::ANTHROPIC_PRIORITY_INPUT.cost(&usage).is_ok());
+                black_box(carry.charge(price.spend(&usage).unwrap_or_default()));
+            }
+        });
+        assert_eq!(count, 0);
+    }
+
+    /// Made-up keys fill what room there is, and no more.
+    #[test]
+    fn learning_of_many_keys_stays_within_its_memory() {
+        let calibrated = Calibrated::<u64>::new(1_000);
+        let empty = BYTES.with(Cell::get);
+        (0..20_000).for_each(|key| calibrated.observe(&key, 100, 100));
+        let full = BYTES.with(Cell::get) - empty;
+        assert!(calibrated.len() == 1_000 && full / 1_000 < 400, "{full} bytes");
+    }
 
     /// Admitted together, refused at the look, and stepped back from.
     #[test]

@@ -1,16 +1,43 @@
-//! Budgets for work whose cost is known only when it is done: reservations that are settled.
+//! Work of unknown cost: what it will cost, what it did cost, and budgets that hold until that is known.
 //!
 //! A call to a language model, or of a tool, costs what it turns out to cost. So an estimate is *reserved* before it starts,
-//! and *settled* when the cost is known: a [`Budget`] is a bucket that remembers what is needed to do that exactly. A
-//! call is often within several limits: [`AllOf`] asks them as one.
+//! and *settled* when the cost is known: a [`Budget`] is a bucket that remembers what is needed to do that exactly. A call is
+//! often within several limits: [`AllOf`] asks them as one.
+//!
+//! | to | use |
+//! |---|---|
+//! | charge an estimate, and settle it | [`Budget`] and [`Reservation`] |
+//! | ask several limits at once | [`AllOf`], or [`acquire_all`] for a list |
+//! | count the tokens of a text | [`CountTokens`]: [`CharsPerToken`], [`BytesPerToken`], or a tokenizer |
+//! | correct a count by what it turned out to be | [`Calibrated`] |
+//! | estimate an output that is not there yet | [`OutputEstimator`] on a [`History`] |
+//! | bring a provider's usage figures into one form | [`Shape`] and [`Usage`] |
+//! | turn usage into what a limit counts | [`Weights`] |
+//! | turn usage into money | [`PriceList`], [`Price`] and [`Spend`] |
+//!
+//! Tokens and money are two limits. A cached input may cost a tenth of its price and still count in full against a
+//! quota, so neither is worked out from the other.
+//!
+//! All of it is arithmetic on whole numbers, exact until it is rounded once, at the end and against the caller.
 
 mod all_of;
+mod decimal;
+mod estimate;
+mod ratio;
 mod reserve;
+mod spend;
+mod usage;
 
 pub use self::all_of::{
     AllOf, AnyGrant, AnyLimit, BySize, Demand, Grant, Limit, Reading, Reason, Refused, acquire_all,
 };
-pub use self::reserve::{
-    Account, Budget, BudgetBuilder, BudgetError, Charging, Estimate, Late, Progress, Reservation, Settled,
-    Unsettled,
+pub use self::estimate::{
+    BytesPerToken, Calibrated, CharsPerToken, CountTokens, Estimate, EstimateError, Figure, History,
+    OutputEstimator, PerKey, Percentile, WithFallback,
 };
+pub use self::ratio::{Ratio, RatioError};
+pub use self::reserve::{
+    Account, Budget, BudgetBuilder, BudgetError, Charging, Late, Progress, Reservation, Settled, Unsettled,
+};
+pub use self::spend::{Carry, Currency, Price, PriceError, PriceList, Spend, Tier, UnknownModel};
+pub use self::usage::{Absent, Reported, Shape, Side, TokenClass, Usage, Weights};

@@ -12,6 +12,8 @@ mod booking;
 #[cfg(loom)]
 mod budget;
 #[cfg(loom)]
+mod costs;
+#[cfg(loom)]
 mod give_back;
 #[cfg(loom)]
 mod inflight;

@@ -16,11 +16,12 @@ use crossbeam_utils::CachePadded;
 use self::books::Books;
 pub use self::builder::BudgetBuilder;
 use self::ledger::Ledger;
-pub use self::outcome::{BudgetError, Charging, Estimate, Late, Settled, Unsettled};
+pub use self::outcome::{BudgetError, Charging, Late, Settled, Unsettled};
 pub use self::progress::Progress;
 use self::reservation::Claim;
 pub use self::reservation::{Account, Reservation};
 use crate::bucket::Ruled;
+use crate::budget::estimate::Estimate;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::gcra::Gcra;
@@ -246,7 +247,7 @@ impl<C: Clock> Budget<C> {
     }
 
     fn open(&self, estimate: Estimate, deadline: Nanos, now: Nanos) -> Result<Claim, Denied> {
-        let tokens = estimate.within(self.quota.capacity());
+        let tokens = estimate.cost(self.quota.capacity());
         let cost = self.gcra.cost(tokens)?;
         if !self.is_overdue(now) {
             self.ruled().would_admit(cost, now)?;

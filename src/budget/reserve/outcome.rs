@@ -30,18 +30,6 @@ pub enum Charging {
     Completions,
 }
 
-/// What a reservation is expected to cost.
-///
-/// A figure that a caller states is refused if it is above the capacity, since the work will never fit. One that is assumed,
-/// because the caller stated none, says nothing about the work; it is cut down to the capacity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Estimate {
-    /// Stated by the caller, in tokens.
-    Stated(u64),
-    /// Assumed, in tokens.
-    Assumed(u64),
-}
-
 /// What a settled reservation came to, in tokens.
 ///
 /// `charged + withheld` is what it counts for: its actual cost, plus what could not be given back because refill has made it
@@ -104,22 +92,6 @@ impl Charging {
             Self::Attempts => Unsettled::Keep,
             Self::Completions => Unsettled::Refund,
         }
-    }
-}
-
-impl Estimate {
-    /// The tokens to reserve, given the capacity.
-    pub(super) fn within(self, capacity: u64) -> u64 {
-        match self {
-            Self::Stated(tokens) => tokens,
-            Self::Assumed(tokens) => tokens.min(capacity),
-        }
-    }
-}
-
-impl From<u64> for Estimate {
-    fn from(tokens: u64) -> Self {
-        Self::Stated(tokens)
     }
 }
 

@@ -1,14 +1,27 @@
-//! `budget`: reservations against a replay of the whole history, guards, deadlines.
+//! `budget`: what work costs, before and after; reservations against a replay of the whole history, guards, deadlines;
+//! several limits at once.
 
 #[cfg(feature = "inflight")]
 mod all_of;
+mod calibrated;
+mod count;
+mod history;
+mod output;
+#[cfg(feature = "serde")]
+mod price_files;
+mod providers;
+mod ratio;
 mod replay;
 mod reservation;
+mod spend;
 mod stress;
+mod usage;
+mod weights;
 
 use std::time::Duration;
 
-use tollgate::budget::{Budget, BudgetBuilder};
+use proptest::prelude::*;
+use tollgate::budget::{Budget, BudgetBuilder, Ratio, TokenClass, Usage};
 use tollgate::{Manual, Nanos};
 
 use crate::support::{at, quota};
@@ -29,4 +42,23 @@ fn set(budget: &Budget<Manual>, now: u64) -> Nanos {
 
 fn available(budget: &Budget<Manual>) -> u64 {
     budget.peek().available()
+}
+
+fn ratio(over: u32, under: u32) -> Ratio {
+    Ratio::new(over, under).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Fractions with small denominators, so that their sums fit 128 bits in whatever way they are formed.
+fn ratios() -> impl Strategy<Value = Ratio> {
+    (0..=2_000_u32, 1..=100_u32).prop_map(|(over, under)| ratio(over, under))
+}
+
+/// Both sides told, tokens by class.
+fn usage_of(tokens: [u64; 6]) -> Usage {
+    let classes = TokenClass::ALL.into_iter().zip(tokens);
+    classes.fold(Usage::default(), |usage, (class, tokens)| usage.with(class, tokens))
+}
+
+fn tokens() -> impl Strategy<Value = [u64; 6]> {
+    prop::array::uniform6(prop_oneof![0..=5_u64, 0..=1_000_000_u64, 0..=1_u64 << 60])
 }

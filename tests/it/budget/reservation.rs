@@ -97,12 +97,12 @@ fn a_use_that_nobody_told_is_not_zero() {
 }
 
 #[test]
-fn a_stated_estimate_is_refused_where_an_assumed_one_is_cut_down() {
+fn a_stated_estimate_is_refused_where_a_default_is_cut_down() {
     let budget = budget(100, MINUTE, 100);
     let over = Denied::OverCapacity { cost: 1024, capacity: 100 };
     assert_eq!(budget.reserve(1024).err(), Some(over));
     assert_eq!(budget.reserve(Estimate::Stated(1024)).err(), Some(over));
-    assert_eq!(budget.reserve(Estimate::Assumed(1024)).unwrap().charged(), 100);
+    assert_eq!(budget.reserve(Estimate::Defaulted(1024)).unwrap().charged(), 100);
     assert_eq!(budget.reserve(0).err(), Some(Denied::ZeroCost));
 }
 

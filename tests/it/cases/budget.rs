@@ -13,7 +13,7 @@ fn budget(tokens: u64, period: u64, burst: u64) -> Budget<Manual> {
 fn c37_a_default_estimate_is_cut_down_to_the_capacity() {
     let limit = budget(100, MINUTE, 100);
     assert_eq!(limit.reserve(1024).err(), Some(Denied::OverCapacity { cost: 1024, capacity: 100 }));
-    let call = limit.reserve(Estimate::Assumed(1024)).unwrap();
+    let call = limit.reserve(Estimate::Defaulted(1024)).unwrap();
     assert_eq!(call.settle(30).unwrap().given_back, 70);
     assert_eq!(limit.peek().available(), 70);
 }

@@ -13,6 +13,8 @@ mod burst;
 mod clock;
 mod concurrency;
 mod cost;
+#[cfg(feature = "budget")]
+mod costs;
 mod extremes;
 #[cfg(feature = "inflight")]
 mod inflight;
