@@ -1,3 +1,4 @@
+//! [estimates]: crate::docs::estimates
 //! [theory]: crate::docs::theory
 //! [internals]: crate::docs::internals
 //!
@@ -58,6 +59,9 @@ pub mod budget;
 pub mod docs {
     #[doc = include_str!("../docs/theory.md")]
     pub mod theory {}
+
+    #[doc = include_str!("../docs/estimates.md")]
+    pub mod estimates {}
 
     #[doc = include_str!("../docs/internals.md")]
     pub mod internals {}

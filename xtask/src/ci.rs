@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use crate::report::{self, Outcome, Step};
-use crate::steps::{features, fuzz, measures, models, mutants, proofs, style, suites, targets, twins};
+use crate::steps::{
+    features, figures, fuzz, measures, models, mutants, proofs, style, suites, targets, twins,
+};
 use crate::tools;
 
 const fn step(name: &'static str, about: &'static str, run: fn(&[String]) -> Outcome) -> Step {
@@ -23,6 +25,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("doctests", "the examples in the documentation", suites::doctests),
     step("test-checked", "every test, optimised with overflow checks", suites::checked),
     step("test-release", "the library's tests, as released", suites::release),
+    step("figures", "figures in the documents are what their commands print", figures::check),
     step("package", "the crate as it would be published", style::package),
     step("loom", "all interleavings up to 3 preemptions, with floors", models::loom),
     step("shuttle", "random schedules of more threads", models::shuttle),

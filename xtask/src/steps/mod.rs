@@ -1,6 +1,7 @@
 //! The steps, by what they look at.
 
 pub(crate) mod features;
+pub(crate) mod figures;
 pub(crate) mod fuzz;
 pub(crate) mod measures;
 pub(crate) mod models;
