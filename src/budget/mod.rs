@@ -37,7 +37,8 @@ pub use self::estimate::{
 };
 pub use self::ratio::{Ratio, RatioError};
 pub use self::reserve::{
-    Account, Budget, BudgetBuilder, BudgetError, Charging, Late, Progress, Reservation, Settled, Unsettled,
+    Account, Budget, BudgetBuilder, BudgetError, ById, Charging, Late, NotReserved, NotSettled, Progress,
+    Reservation, Settled, Unsettled,
 };
 pub use self::spend::{Carry, Currency, Price, PriceError, PriceList, Spend, Tier, UnknownModel};
 pub use self::usage::{Absent, Reported, Shape, Side, TokenClass, Usage, Weights};

@@ -2,6 +2,7 @@
 
 mod books;
 mod builder;
+mod by_id;
 mod ledger;
 mod outcome;
 mod progress;
@@ -15,6 +16,7 @@ use crossbeam_utils::CachePadded;
 
 use self::books::Books;
 pub use self::builder::BudgetBuilder;
+pub use self::by_id::{ById, NotReserved, NotSettled};
 use self::ledger::Ledger;
 pub use self::outcome::{BudgetError, Charging, Late, Settled, Unsettled};
 pub use self::progress::Progress;
@@ -178,8 +180,7 @@ impl<C: Clock> Budget<C> {
         self: &Arc<Self>,
         estimate: impl Into<Estimate>,
     ) -> Result<Reservation<Arc<Self>>, Denied> {
-        let now = self.clock.now();
-        let claim = self.open(estimate.into(), now.saturating_add(self.policy.time_limit), now)?;
+        let claim = self.claim(estimate.into())?;
         Ok(Reservation::new(Arc::clone(self), claim))
     }
 
@@ -244,6 +245,16 @@ impl<C: Clock> Budget<C> {
             return self.with_books(now, |books| books.ruled.would_admit(cost, now));
         }
         self.ruled().would_admit(cost, now)
+    }
+
+    /// A reservation without a guard.
+    fn claim(&self, estimate: Estimate) -> Result<Claim, Denied> {
+        let now = self.clock.now();
+        self.open(estimate, now.saturating_add(self.policy.time_limit), now)
+    }
+
+    fn is_open(&self, claim: &Claim) -> bool {
+        self.with_books(self.clock.now(), |books| books.ledger.held(claim.number()).is_some())
     }
 
     fn open(&self, estimate: Estimate, deadline: Nanos, now: Nanos) -> Result<Claim, Denied> {

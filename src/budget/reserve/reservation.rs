@@ -161,6 +161,10 @@ impl Claim {
     pub(super) fn new(number: u64, tokens: u64) -> Self {
         Self { number, held: Held { tokens, observed: None } }
     }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 impl<A: Account> Drop for Reservation<A> {

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "inflight")]
 mod all_of;
+mod by_id;
 mod calibrated;
 mod count;
 mod history;
