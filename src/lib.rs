@@ -46,6 +46,8 @@ pub mod keyed;
 pub mod sharded;
 #[cfg(feature = "wait")]
 pub mod wait;
+#[cfg(feature = "window")]
+pub mod window;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]
