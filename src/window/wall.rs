@@ -65,13 +65,13 @@ impl<W: Clock, M: Clock> Wall<W, M> {
 
 impl<W: Clock, M: Clock> Clock for Wall<W, M> {
     fn now(&self) -> Nanos {
-        // Wall time first: who is held up between the two finds too small a lead, which the maximum makes good. Both half
-        // the steady time and the maximum only grow, so their sum does, for all threads: the read-modify-write acquires
-        // what was read before the last one.
+        // Wall time first: who is held up between the two finds too small a lead, which the maximum makes good. Half the
+        // steady time and the maximum only grow, and so does their sum. `Relaxed` is enough for that: of two calls of
+        // which one happens after the other, the later one's maximum is no less, since both are of one atomic.
         let wall = self.wall.now().as_u64();
         let half = self.steady.now().as_u64() / 2;
         let lead = wall.saturating_sub(half);
-        let most = self.lead.fetch_max(lead, Ordering::AcqRel).max(lead);
+        let most = self.lead.fetch_max(lead, Ordering::Relaxed).max(lead);
         Nanos::new(half.saturating_add(most))
     }
 }
