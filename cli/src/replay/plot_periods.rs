@@ -52,7 +52,7 @@ impl Scales {
         Self {
             seconds: span_seconds.max(1.0),
             flow: over_lanes(&|_, course| offered(course)) * 1.08,
-            held: over_lanes(&|lane, _| most(lane).max(lane.quota().tokens() as f64)) * 1.08,
+            held: over_lanes(&|lane, _| most(lane).max(2.0 * lane.quota().tokens() as f64)) * 1.08,
         }
     }
 }

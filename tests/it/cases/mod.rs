@@ -20,3 +20,5 @@ mod refund;
 mod rounding;
 #[cfg(feature = "wait")]
 mod wait;
+#[cfg(feature = "window")]
+mod window;
