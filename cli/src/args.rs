@@ -58,12 +58,12 @@ How arrivals are counted:
   violations  admissions after which some interval held more than capacity + rate x length,
               recomputed from the admissions alone in exact integers; 0 unless tollgate has a bug
 
-With --algorithm (each limit in each form; windows allow TOKENS in each PERIOD, the first of which begins with the first
-arrival, and take no notice of a burst or of `empty`):
-  most in a period  the most that was admitted in any interval as long as the period, wherever it begins, recomputed
-                    from the admissions alone; only the log keeps it to TOKENS, fixed windows let twice that pass
-  violations        of what the form promises: of a bucket as above; of fixed windows no more than TOKENS in each; of the
-                    sliding counter the bound of a bucket with the capacity TOKENS; of the log TOKENS in every interval
+With --algorithm (each limit in each form; windows are PERIOD long, the first begins with the
+first arrival, and allow TOKENS, whatever the burst):
+  most in a period  the most that was admitted in any interval as long as the period; only the
+              log keeps it to TOKENS, fixed windows let twice that pass
+  violations  of what the form promises: a bucket as above; fixed windows TOKENS in each; the
+              counter the bound of a bucket of capacity TOKENS; the log TOKENS in any interval
 
 With --key (counts are of all keys together, violations of each key by itself):
   keys        different keys among the requests; then the most that the limiter knew at a time, for it
