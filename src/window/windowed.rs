@@ -15,6 +15,28 @@ use crate::window::{Algorithm, Usage};
 /// It has the verbs of a [`Bucket`](crate::Bucket) where they mean something here. A refusal changes nothing and tells the
 /// exact wait: at that reading the same cost is admitted if nothing else is taken, and a nanosecond earlier it is not.
 ///
+/// # Over a restart
+///
+/// By a clock that means the same in the next process, as [`Wall`](super::Wall) does, what is used can be written down with the
+/// reading and charged again at it: it counts in the window that it counted in, or not any more. (The sliding forms then
+/// count it as taken at that reading, which is later than it was.)
+///
+/// ```
+/// use std::time::Duration;
+/// use tollgate::{Clock, Manual};
+/// use tollgate::window::{Every, Fixed};
+///
+/// let day = Every::new(Duration::from_secs(86_400))?;
+/// let old = Fixed::with_clock(1000, day, Manual::new())?;
+/// old.try_acquire_n(700).unwrap();
+/// let saved = (old.clock().now(), old.peek().used());
+///
+/// let new = Fixed::with_clock(1000, day, Manual::new())?;
+/// new.charge_at(saved.1, saved.0);
+/// assert_eq!(new.peek().remaining(), 300);
+/// # Ok::<(), tollgate::window::WindowError>(())
+/// ```
+///
 /// # Memory ordering
 ///
 /// Every operation takes its place in one order that all threads agree on, and a decision carries no happens-before edge. A

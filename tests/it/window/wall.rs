@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proptest::prelude::*;
 use tollgate::window::{Fixed, Wall};
 use tollgate::{Clock, Manual};
 
@@ -85,6 +86,29 @@ fn a_step_back_by_a_year_makes_a_wait_at_most_twice_as_long() {
         assert!(told <= Duration::from_nanos(DAY));
         clocks.pass(2 * u64::try_from(told.as_nanos()).unwrap());
         assert!(limit.try_acquire_n(10).is_ok());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// From one reading to the next it goes on by half of what has passed, and to wall time if that is more.
+    #[test]
+    fn it_goes_on_by_half_the_time_or_to_wall_time(
+        steps in prop::collection::vec((0..1000_u64, 0..3000_u64, prop::bool::ANY), 1..100),
+    ) {
+        let clocks = Clocks::starting_at(1_000_000);
+        let wall = Wall::of(&clocks.wall, &clocks.steady);
+        let (mut reading, mut half) = (wall.now().as_u64(), clocks.steady.now().as_u64() / 2);
+        for (passed, step, back) in steps {
+            clocks.pass(passed);
+            let now = clocks.wall.now().as_u64();
+            clocks.wall.set(at(if back { now - step } else { now + step / 4 }));
+            let next = wall.now().as_u64();
+            let half_now = clocks.steady.now().as_u64() / 2;
+            assert_eq!(next, (reading + half_now - half).max(clocks.wall.now().as_u64()));
+            (reading, half) = (next, half_now);
+        }
     }
 }
 
