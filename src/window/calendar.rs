@@ -143,3 +143,28 @@ fn start_of(zone: &TimeZone, date: Date) -> Result<u64, WindowError> {
     let nanos = start.ok().and_then(|start| u64::try_from(start.timestamp().as_nanosecond()).ok());
     nanos.ok_or(WindowError::NoSuchDay { date })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A zone may leave a day out: it begins and ends at one moment, and is no window.
+    #[test]
+    fn windows_of_one_length_are_one_run_and_none_is_empty() {
+        let mut windows = Windows { runs: Vec::new(), begin: 0, number: 0 };
+        [100, 110, 120, 120, 130, 135, 134].map(|begin| windows.begin_at(begin));
+        let runs: Vec<_> = windows.runs.iter().map(|run| (run.first, run.begin, run.length)).collect();
+        assert_eq!(runs, [(0, 0, 100), (1, 100, 10), (4, 130, 5)]);
+        assert_eq!((windows.begin, windows.number), (135, 5));
+    }
+
+    /// Two clock changes a year, a short and a long day, and the days between.
+    #[test]
+    fn eighty_years_are_some_hundred_runs() {
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let days = Calendar::days(&berlin).unwrap();
+        // And what lies before, the days after the last change, and what lies behind.
+        assert_eq!(days.runs.len(), 4 * 80 + 3);
+        assert_eq!(Calendar::days(&TimeZone::UTC).unwrap().runs.len(), 3);
+    }
+}

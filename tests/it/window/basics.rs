@@ -177,6 +177,22 @@ fn a_refund_lowers_what_the_window_before_weighs() {
     assert_eq!(limit.peek_at(at(2 * length)).used(), 1, "that window is over");
 }
 
+/// What is counted in larger units gives back whole ones only.
+#[test]
+fn a_refund_to_a_rounded_count_is_rounded_down() {
+    let second = 1_000_000_000;
+    let limit = counter(1 << 17, second);
+    let granularity = limit.granularity();
+    assert_eq!(granularity, 512);
+    assert!(limit.try_acquire_n_at(1 << 17, at(0)).is_ok());
+    limit.charge_at(1, at(second));
+    let mut refunded = |cost| {
+        limit.refund(cost, at(0));
+        (1 << 17) + 1 - limit.peek_at(at(second)).used()
+    };
+    assert_eq!([511, 512, 1023].map(&mut refunded), [0, 512, 1024]);
+}
+
 #[cfg(feature = "std")]
 #[test]
 fn a_refund_lowers_the_entry_of_its_reading() {

@@ -110,6 +110,20 @@ fn an_overrun_that_cannot_be_counted_gives_nothing_back() {
     assert!(limit.try_acquire_at(at(1000)).is_err(), "nor from there");
 }
 
+/// A small limit leaves room for large overruns: all that half of the free bits hold.
+#[test]
+fn an_overrun_that_fits_comes_back() {
+    let minute = 60_000_000_000;
+    let limit = counter(1, minute);
+    limit.charge_at((1 << 17) - 2 - 1, at(0));
+    limit.refund((1 << 17) - 2 - 1, at(0));
+    assert!(limit.try_acquire_at(at(0)).is_ok());
+    let limit = fixed(1, minute);
+    limit.charge_at((1 << 35) - 2 - 1, at(0));
+    limit.refund((1 << 35) - 2 - 1, at(0));
+    assert!(limit.try_acquire_at(at(0)).is_ok());
+}
+
 #[test]
 fn what_no_reading_reaches_is_an_endless_wait() {
     let limit = fixed(3, 1 << 63);
@@ -148,6 +162,7 @@ fn a_schedule_that_lies_only_refuses_more() {
 
     let limit = Fixed::with_clock(5, Liar, Manual::new()).unwrap();
     assert!((0..100).filter(|now| limit.try_acquire_at(at(*now)).is_ok()).count() <= 5);
+    assert_eq!(wait(limit.try_acquire_at(at(3))), Some(u64::MAX), "no window comes after the last");
     let borrowed = Fixed::with_clock(5, &Liar, Manual::new()).unwrap();
     assert_eq!(borrowed.schedule().window_at(at(1)), 3);
 }
