@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn windows_of_one_length_are_one_run_and_none_is_empty() {
         let mut windows = Windows { runs: Vec::new(), begin: 0, number: 0 };
-        [100, 110, 120, 120, 130, 135, 134].map(|begin| windows.begin_at(begin));
+        [100, 110, 120, 120, 130, 135, 134].into_iter().for_each(|begin| windows.begin_at(begin));
         let runs: Vec<_> = windows.runs.iter().map(|run| (run.first, run.begin, run.length)).collect();
         assert_eq!(runs, [(0, 0, 100), (1, 100, 10), (4, 130, 5)]);
         assert_eq!((windows.begin, windows.number), (135, 5));

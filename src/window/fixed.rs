@@ -164,10 +164,9 @@ impl<S: Schedule> FixedWindow<S> {
         (found.window == window && used <= self.limit).then(|| self.write(Count { window, used }))
     }
 
-    /// What a reading of `window` can take at once, at most `most`.
+    /// What there is to take, at most `most`, for a reading of the window in force.
     fn part(&self, word: u64, window: u64, most: u64) -> u64 {
-        let found = self.found(word, window);
-        if found.window == window { self.limit.saturating_sub(found.used).min(most) } else { 0 }
+        self.limit.saturating_sub(self.found(word, window).used).min(most)
     }
 
     /// When the cost would be admitted by the word that was seen.

@@ -163,26 +163,27 @@ impl WeightedWindows {
         counts.current.saturating_add(weighted as u64)
     }
 
+    /// What there is to take, at most `most`, for a reading of the window in force.
     fn part(&self, word: u64, (window, elapsed): (u64, u64), most: u64) -> u64 {
-        let found = self.found(word, window);
-        let there = self.limit.saturating_sub(self.used(found, elapsed));
-        if found.window == window { there.min(most) } else { 0 }
+        self.limit.saturating_sub(self.used(self.found(word, window), elapsed)).min(most)
     }
 
-    /// When the cost would be admitted by the word that was seen: in the window that is found, the next one, or the one
-    /// after, which has nothing before it.
+    /// When the cost would be admitted by the word that was seen: in the window that is found, in the next one, or at the end
+    /// of that, for the one after it has nothing before it.
     fn ready_by(&self, word: u64, cost: u64, from: u64) -> u64 {
         let length = self.every.length_nanos();
         let (window, elapsed) = self.every.place(from);
         let found = self.found(word, window);
         let elapsed = if found.window == window { elapsed } else { 0 };
         let in_this = self.fits_from(found, cost).map(|fits| fits.max(elapsed)).filter(|fits| *fits < length);
-        let ready = match (in_this, self.fits_from(self.layout.next(found), cost)) {
-            (Some(fits), _) => self.every.reading(found.window, fits),
-            (None, Some(fits)) if fits < length => self.every.reading(found.window.saturating_add(1), fits),
-            _ => self.every.reading(found.window.saturating_add(2), 0),
-        };
-        ready.max(from)
+        let (window, elapsed) = in_this.map_or_else(
+            || {
+                let next = self.layout.next(found);
+                (next.window, self.fits_from(next, cost).unwrap_or(length))
+            },
+            |fits| (found.window, fits),
+        );
+        self.every.reading(window, elapsed).max(from)
     }
 
     /// How much of a window must have passed before the cost fits into it: the least `e` for which
