@@ -61,6 +61,10 @@ impl Axis {
 }
 
 impl Rate {
+    /// A unit each nanosecond, so that readings are units.
+    #[cfg(feature = "window")]
+    pub(crate) const OF_TIME: Self = Self { whole: 1, multiplier: 0, shift: 0 };
+
     /// Units issued from the origin to the reading `now`, rounded down; meaningless where that is 2^64 or more.
     #[inline(always)]
     pub(crate) const fn issued(self, now: u64) -> u64 {

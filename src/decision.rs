@@ -84,6 +84,13 @@ impl NotYet {
         Self { rate, now, issued, hold }
     }
 
+    /// Refused at the reading `now`; admissible at the reading `ready`.
+    #[cfg(feature = "window")]
+    #[inline]
+    pub(crate) const fn until(now: u64, ready: u64) -> Self {
+        Self::new(Rate::OF_TIME, now, ready, 0)
+    }
+
     /// How long until the same cost would fit, exact and rounded up to the nanosecond.
     ///
     /// Waiting so long is enough if nobody else takes the tokens first, and one nanosecond less is not.

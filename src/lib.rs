@@ -47,6 +47,8 @@ pub mod keyed;
 pub mod sharded;
 #[cfg(feature = "wait")]
 pub mod wait;
+#[cfg(feature = "window")]
+pub mod window;
 
 // Floor 7: compositions.
 #[cfg(all(feature = "adjust", feature = "sharded"))]

@@ -28,7 +28,8 @@ pub(crate) use self::mutex::try_lock;
     feature = "inflight",
     feature = "keyed",
     feature = "sharded",
-    feature = "wait"
+    feature = "wait",
+    all(feature = "window", feature = "std")
 ))]
 pub(crate) use self::mutex::{Mutex, lock};
 #[cfg(any(feature = "budget", feature = "keyed"))]
@@ -41,7 +42,8 @@ pub(crate) use self::read_mostly::{ReadMostly, read, write};
     feature = "inflight",
     feature = "keyed",
     feature = "sharded",
-    feature = "wait"
+    feature = "wait",
+    all(feature = "window", feature = "std")
 ))]
 mod mutex {
     use std::ops::DerefMut;

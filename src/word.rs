@@ -156,7 +156,7 @@ impl Word {
 
     /// Lowers the arrival point to what `next` makes of it, without accounting for it: for words whose charges are never
     /// undone. A retired word stays as it is; tells whether it is in force.
-    #[cfg(any(feature = "adjust", feature = "budget", feature = "keyed"))]
+    #[cfg(any(feature = "adjust", feature = "budget", feature = "keyed", feature = "window"))]
     pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) -> bool {
         let mut seen = self.arrival();
         while seen != RETIRED {

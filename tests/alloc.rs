@@ -135,6 +135,47 @@ fn the_default_clock_allocates_nothing_once_it_is_chosen() {
     assert_eq!(count, 0);
 }
 
+#[cfg(feature = "window")]
+mod window {
+    use tollgate::window::{Algorithm, Every, Fixed, SlidingCounter, Windowed};
+
+    use super::*;
+
+    /// Every verb, in windows that come and go.
+    fn round<A: Algorithm>(limit: &Windowed<A, Manual>) -> u64 {
+        allocations(|| {
+            for round in 0..100 {
+                let now = limit.clock().now();
+                let _ = black_box(limit.try_acquire());
+                let refusal = limit.try_acquire_n(limit.limit());
+                black_box(refusal.err().map(|denied| (denied.wait(), denied.retry_after())));
+                black_box(limit.acquire_up_to(2));
+                limit.charge(1);
+                limit.refund(1, now);
+                black_box((limit.peek().time_to_reset(), limit.wait_for(1).is_ok()));
+                limit.clock().advance(Duration::from_millis(round));
+            }
+        })
+    }
+
+    #[test]
+    fn no_verb_of_a_word_allocates() {
+        let second = Every::new(Duration::from_secs(1)).unwrap();
+        assert_eq!(round(&Fixed::with_clock(10, second, Manual::new()).unwrap()), 0);
+        assert_eq!(round(&SlidingCounter::with_clock(10, second, Manual::new()).unwrap()), 0);
+    }
+
+    /// A log takes memory as it grows to its size, and not after that.
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_log_that_has_its_size_does_not_allocate() {
+        let second = Duration::from_secs(1);
+        let log = tollgate::window::SlidingLog::with_clock(10, second, Manual::new()).unwrap();
+        assert!(round(&log) > 0);
+        assert_eq!(round(&log), 0);
+    }
+}
+
 #[cfg(feature = "keyed")]
 mod by_key {
     use tollgate::keyed::{Keyed, Overflow, Table};

@@ -30,6 +30,8 @@ mod sharded;
 mod snapshot;
 #[cfg(feature = "wait")]
 mod wait;
+#[cfg(feature = "window")]
+mod window;
 
 mod cases;
 mod floors;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use tollgate::{Quota, QuotaError};
 
 pub(crate) use self::plan::PlanArgs;
@@ -47,6 +47,9 @@ Examples:
       two limits side by side, and a picture
   zcat access.log.gz | tollgate replay - --cost bytes --limit '10000000/s burst x2' --json -
       an access log from standard input, bytes as cost, JSON for a machine
+  tollgate replay llm.csv --cost ContextTokens+GeneratedTokens --limit '300000/min' \\
+        --algorithm bucket,fixed,sliding-counter,sliding-log --plot forms.svg
+      the same limit as a bucket and in the three forms of windows, compared
   tollgate replay access.log --key client --limit '10/s burst 50'
       a limit for each client address, the clients it refuses most, and the memory it takes
 
@@ -59,6 +62,13 @@ How arrivals are counted:
   zero cost   arrivals that cost 0 ask nothing of a limit: set aside, not among the requests
   violations  admissions after which some interval held more than capacity + rate x length,
               recomputed from the admissions alone in exact integers; 0 unless tollgate has a bug
+
+With --algorithm (each limit in each form; windows are PERIOD long, the first begins with the
+first arrival, and allow TOKENS, whatever the burst):
+  most in a period  the most that was admitted in any interval as long as the period; only the
+              log keeps it to TOKENS, fixed windows let twice that pass
+  violations  of what the form promises: a bucket as above; fixed windows TOKENS in each; the
+              counter the bound of a bucket of capacity TOKENS; the log TOKENS in any interval
 
 With --key (counts are of all keys together, violations of each key by itself):
   keys        different keys among the requests; then the most that the limiter knew at a time, for it
@@ -84,6 +94,10 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "COLUMN", requires = "file", conflicts_with = "plot")]
     pub(crate) key: Option<String>,
 
+    /// How a limit decides [default: bucket]; repeat it or separate several by commas to compare them
+    #[arg(long, value_name = "FORM", value_enum, num_args = 1.., value_delimiter = ',', conflicts_with = "key")]
+    pub(crate) algorithm: Vec<Algorithm>,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
@@ -91,7 +105,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "DEST")]
     pub(crate) json: Option<Destination>,
 
-    /// Draw offered and admitted cost per second, the level of the bucket and the bound as an SVG picture
+    /// Draw offered and admitted cost per second, the level of the bucket and the bound as an SVG picture; with
+    /// --algorithm, what was admitted within the last period in place of level and bound
     #[arg(long, value_name = "OUT.SVG", value_parser = picture_file)]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -233,6 +248,31 @@ pub(crate) struct FloodArgs {
 
     #[arg(long)]
     pub(crate) keys: usize,
+}
+
+/// How a limit decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Algorithm {
+    /// A token bucket: the limit's rate and capacity
+    Bucket,
+    /// Windows of the limit's period, each of which begins at nothing
+    Fixed,
+    /// Two windows, the previous one weighted by what remains of it
+    SlidingCounter,
+    /// Every admission of the last period
+    SlidingLog,
+}
+
+impl Algorithm {
+    /// Its name as it is asked for.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bucket => "bucket",
+            Self::Fixed => "fixed",
+            Self::SlidingCounter => "sliding-counter",
+            Self::SlidingLog => "sliding-log",
+        }
+    }
 }
 
 /// A limit and the text it was asked for with, which names it in the results.

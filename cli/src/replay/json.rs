@@ -33,6 +33,17 @@ struct Outcome<'a> {
     least_available: u64,
     #[serde(flatten)]
     keys: Option<Keys<'a>>,
+    #[serde(flatten)]
+    form: Option<InForm>,
+}
+
+/// With `--algorithm`: how the limit decides, and the most it admitted in any interval as long as its period.
+#[derive(Serialize)]
+struct InForm {
+    algorithm: &'static str,
+    period_seconds: f64,
+    tokens: u64,
+    most_in_a_period: u128,
 }
 
 /// With `--key`: what is told of the keys of one limit.
@@ -78,7 +89,7 @@ impl<'a> Outcome<'a> {
         let tally = lane.tally();
         let (offered, mean) = (tally.offered(), tally.mean_wait());
         Self {
-            limit: lane.name(),
+            limit: lane.limit(),
             requests: offered.requests,
             offered_cost: offered.cost,
             admitted: tally.admitted.requests,
@@ -93,9 +104,15 @@ impl<'a> Outcome<'a> {
             span_seconds: trace.span().as_secs_f64(),
             longest_wait_seconds: mean.map(|_| tally.longest_wait.as_secs_f64()),
             mean_wait_seconds: mean.map(|mean| mean.as_secs_f64()),
-            capacity: lane.quota().capacity(),
+            capacity: lane.capacity(),
             least_available: lane.least_available(),
             keys: lane.keys().map(Keys::new),
+            form: lane.form().map(|form| InForm {
+                algorithm: form.algorithm.name(),
+                period_seconds: lane.quota().period().as_secs_f64(),
+                tokens: lane.quota().tokens(),
+                most_in_a_period: form.in_period.most(),
+            }),
         }
     }
 }

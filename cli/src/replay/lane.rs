@@ -6,8 +6,10 @@ use tollgate::{Denied, Quota};
 
 use super::by_key::ByKey;
 use super::limiter::{Alone, Limiter};
+use super::period::InPeriod;
 use super::series::Course;
-use crate::args::Limit;
+use super::windows::ByWindows;
+use crate::args::{Algorithm, Limit};
 use crate::failure::Failure;
 use crate::trace::Arrival;
 
@@ -74,11 +76,19 @@ impl Tally {
 /// A limit and everything that is kept about it; constant in size, but for what is kept of each key.
 pub(crate) struct Lane {
     name: String,
+    limit: String,
     quota: Quota,
     limiter: Limiter,
+    form: Option<Form>,
     tally: Tally,
     least_available: u64,
     course: Option<Course>,
+}
+
+/// How a limit decides, where that was asked for, and what its last period holds.
+pub(crate) struct Form {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) in_period: InPeriod,
 }
 
 impl Lane {
@@ -95,11 +105,29 @@ impl Lane {
         Ok(Self::new(limit, Limiter::ByKey(Box::new(limiter))))
     }
 
+    /// One limiter of that form for all arrivals. Fails for a limit that its windows do not take.
+    pub(crate) fn in_form(limit: &Limit, algorithm: Algorithm, draw: bool) -> Result<Self, Failure> {
+        let limiter = match algorithm {
+            Algorithm::Bucket => Limiter::Alone(Box::new(Alone::new(limit.quota))),
+            form => Limiter::ByWindows(Box::new(ByWindows::new(limit, form)?)),
+        };
+        let lane = Self::new(limit, limiter);
+        Ok(Self {
+            name: format!("{}, {}", limit.text, algorithm.name()),
+            form: Some(Form { algorithm, in_period: InPeriod::new(limit.quota.period()) }),
+            least_available: lane.capacity(),
+            course: draw.then(Course::new),
+            ..lane
+        })
+    }
+
     fn new(limit: &Limit, limiter: Limiter) -> Self {
         Self {
             name: limit.text.clone(),
+            limit: limit.text.clone(),
             quota: limit.quota,
             limiter,
+            form: None,
             tally: Tally::default(),
             least_available: limit.quota.capacity(),
             course: None,
@@ -109,21 +137,49 @@ impl Lane {
     /// Puts one arrival to the limit.
     pub(crate) fn offer(&mut self, arrival: &Arrival) {
         let (at, cost) = (arrival.at, arrival.cost);
-        if let (Some(course), Limiter::Alone(alone)) = (&mut self.course, &self.limiter) {
-            course.before(alone.bucket(), at);
+        if let Some(course) = &mut self.course {
+            match (&mut self.form, &self.limiter) {
+                (Some(form), _) => course.before(|now| form.in_period.held_at(now), at),
+                (None, Limiter::Alone(alone)) => {
+                    course.before(|now| alone.bucket().peek_at(now).available(), at)
+                }
+                (None, Limiter::ByKey(_) | Limiter::ByWindows(_)) => {}
+            }
         }
         let decision = self.limiter.decide(arrival);
         self.tally.add(cost, &decision);
         let left = self.limiter.left(arrival);
         self.least_available = self.least_available.min(left);
+        if let (Some(form), Ok(())) = (&mut self.form, &decision) {
+            form.in_period.admitted(at, cost);
+        }
         if let Some(course) = &mut self.course {
-            course.after(at, cost, decision.is_ok(), left);
+            let level = self.form.as_mut().map_or(left, |form| form.in_period.held_at(at));
+            course.after(at, cost, decision.is_ok(), level);
         }
     }
 
-    /// The limit as it was asked for.
+    /// The limit as it was asked for, and its form where that was.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The limit as it was asked for.
+    pub(crate) fn limit(&self) -> &str {
+        &self.limit
+    }
+
+    /// Its form, where that was asked for.
+    pub(crate) fn form(&self) -> Option<&Form> {
+        self.form.as_ref()
+    }
+
+    /// The largest cost that is ever admitted.
+    pub(crate) fn capacity(&self) -> u64 {
+        match self.limiter {
+            Limiter::ByWindows(_) => self.quota.tokens(),
+            Limiter::Alone(_) | Limiter::ByKey(_) => self.quota.capacity(),
+        }
     }
 
     pub(crate) fn quota(&self) -> Quota {
@@ -139,7 +195,7 @@ impl Lane {
         self.limiter.violations()
     }
 
-    /// The lowest level of a bucket right after a decision on it.
+    /// The lowest level of a bucket, or the least left of a limit by windows, right after a decision on it.
     pub(crate) fn least_available(&self) -> u64 {
         self.least_available
     }
@@ -151,7 +207,7 @@ impl Lane {
     /// What is known of the keys, if it limits by key.
     pub(crate) fn keys(&self) -> Option<&ByKey> {
         match &self.limiter {
-            Limiter::Alone(_) => None,
+            Limiter::Alone(_) | Limiter::ByWindows(_) => None,
             Limiter::ByKey(by_key) => Some(by_key),
         }
     }

@@ -1,15 +1,17 @@
-//! What decides in a replay: one bucket for all arrivals, or one for each key.
+//! What decides in a replay: one bucket or windows for all arrivals, or a bucket for each key.
 
 use tollgate::{Bucket, Denied, Manual, Quota};
 
 use super::bound::BoundAudit;
 use super::by_key::ByKey;
+use super::windows::ByWindows;
 use crate::trace::Arrival;
 
 /// A limiter on the trace's own time, and the audit of what it admitted.
 pub(super) enum Limiter {
     Alone(Box<Alone>),
     ByKey(Box<ByKey>),
+    ByWindows(Box<ByWindows>),
 }
 
 impl Limiter {
@@ -17,6 +19,7 @@ impl Limiter {
         match self {
             Self::Alone(alone) => alone.decide(arrival),
             Self::ByKey(by_key) => by_key.decide(arrival),
+            Self::ByWindows(windows) => windows.decide(arrival),
         }
     }
 
@@ -25,6 +28,7 @@ impl Limiter {
         match self {
             Self::Alone(alone) => alone.bucket.peek_at(arrival.at).available(),
             Self::ByKey(by_key) => by_key.left(arrival),
+            Self::ByWindows(windows) => windows.left(arrival),
         }
     }
 
@@ -32,6 +36,7 @@ impl Limiter {
         match self {
             Self::Alone(alone) => alone.audit.violations(),
             Self::ByKey(by_key) => by_key.violations(),
+            Self::ByWindows(windows) => windows.violations(),
         }
     }
 }

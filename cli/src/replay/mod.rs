@@ -5,9 +5,12 @@ mod by_key;
 mod json;
 mod lane;
 mod limiter;
+mod period;
 mod plot;
+mod plot_periods;
 mod series;
 mod table;
+mod windows;
 
 use crate::args::{Limit, ReplayArgs};
 use crate::failure::Failure;
@@ -46,7 +49,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<(), Failure> {
 
 fn draw(args: &ReplayArgs, replayed: &Replayed) -> Result<(), Failure> {
     match &args.plot {
-        Some(picture) => Destination::File(picture.clone()).write(&plot::draw(replayed)),
+        Some(picture) if args.algorithm.is_empty() => {
+            Destination::File(picture.clone()).write(&plot::draw(replayed))
+        }
+        Some(picture) => Destination::File(picture.clone()).write(&plot_periods::draw(replayed)),
         None => Ok(()),
     }
 }
@@ -55,17 +61,27 @@ fn replay(args: &ReplayArgs) -> Result<Replayed, Failure> {
     let file = args.file.as_deref();
     let wanted = Wanted { key: args.key.clone(), ..args.reading.wanted(file) };
     let mut trace = Trace::of(file, &wanted)?;
-    let lane = |limit: &Limit| match &args.key {
-        Some(_) => Lane::by_key(limit),
-        None => Ok(Lane::alone(limit, args.plot.is_some())),
-    };
-    let mut lanes = limits(args)?.iter().map(lane).collect::<Result<Vec<_>, _>>()?;
+    let mut lanes = lanes(args)?;
     let mut progress = Progress::new(file);
     while let Some(arrival) = trace.next()? {
         lanes.iter_mut().for_each(|lane| lane.offer(&arrival));
         progress.step(trace.bytes());
     }
     Ok(Replayed { trace, cost: wanted.cost, key: wanted.key, lanes })
+}
+
+/// A lane for each limit, or for each form of each.
+fn lanes(args: &ReplayArgs) -> Result<Vec<Lane>, Failure> {
+    let (limits, draw) = (limits(args)?, args.plot.is_some());
+    if !args.algorithm.is_empty() {
+        let forms = limits.iter().flat_map(|limit| args.algorithm.iter().map(move |form| (limit, *form)));
+        return forms.map(|(limit, form)| Lane::in_form(limit, form, draw)).collect();
+    }
+    let lane = |limit: &Limit| match &args.key {
+        Some(_) => Lane::by_key(limit),
+        None => Ok(Lane::alone(limit, draw)),
+    };
+    limits.iter().map(lane).collect()
 }
 
 /// The limits asked for; only the built-in trace brings one along.

@@ -35,7 +35,7 @@ pub(super) fn draw(replayed: &Replayed) -> String {
     svg.finish(full, PANELS_TOP + 2.0 * PANEL_STEP + PANEL_HEIGHT + 52.0, &title)
 }
 
-fn subtitle(replayed: &Replayed) -> String {
+pub(super) fn subtitle(replayed: &Replayed) -> String {
     let requests = replayed.lanes.first().map_or(0, |lane| lane.tally().offered().requests);
     format!("{} requests over {}", grouped(requests), span(replayed.trace.span()))
 }
@@ -163,7 +163,7 @@ fn draw_sums(svg: &mut Svg, frame: &Frame, lane: &Lane, flow: &Bins<Flow>) {
 }
 
 /// An area of steps, one a bin, in cost per second.
-fn steps(frame: &Frame, flow: &Bins<Flow>, cost: impl Fn(&Flow) -> u128) -> Vec<(f64, f64)> {
+pub(super) fn steps(frame: &Frame, flow: &Bins<Flow>, cost: impl Fn(&Flow) -> u128) -> Vec<(f64, f64)> {
     let width = seconds(flow.width());
     let mut points = vec![frame.point(0.0, 0.0)];
     for (i, bin) in flow.bins().iter().enumerate() {
@@ -189,7 +189,7 @@ fn sums(frame: &Frame, flow: &Bins<Flow>, cost: impl Fn(&Flow) -> u128) -> Vec<(
 }
 
 /// Tokens a second.
-fn rate(lane: &Lane) -> f64 {
+pub(super) fn rate(lane: &Lane) -> f64 {
     lane.quota().tokens() as f64 / lane.quota().period().as_secs_f64()
 }
 
@@ -198,6 +198,6 @@ fn bin_bound(lane: &Lane, width: u64) -> f64 {
     lane.quota().capacity() as f64 / seconds(width) + rate(lane)
 }
 
-fn seconds(nanos: u64) -> f64 {
+pub(super) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }

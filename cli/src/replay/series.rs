@@ -1,6 +1,6 @@
 //! What a picture needs of a replay, in constant memory: bins that grow coarser as the trace grows longer.
 
-use tollgate::{Bucket, Manual, Nanos};
+use tollgate::Nanos;
 
 /// The most bins of a series: about one a pixel.
 const MOST: usize = 1024;
@@ -113,25 +113,25 @@ impl Course {
         &self.flow
     }
 
-    /// Tokens in the bucket, in bins as fine as fit.
+    /// Tokens in the bucket, or admitted within the last period, in bins as fine as fit.
     pub(crate) fn level(&self) -> &Bins<Range> {
         &self.level
     }
 
-    /// Looks at the bucket just before a request at `now`, and at each end of a bin since the last look, for the
-    /// level rises between requests too.
-    pub(crate) fn before(&mut self, bucket: &Bucket<Manual>, now: Nanos) {
+    /// Looks at the level just before a request at `now`, and at each end of a bin since the last look, for it changes
+    /// between requests too.
+    pub(crate) fn before(&mut self, mut level_at: impl FnMut(Nanos) -> u64, now: Nanos) {
         let now = now.as_u64();
         self.level.at(now);
         let width = self.level.width();
         let mut edge = (self.sampled / width + 1) * width;
         while edge <= now {
-            let tokens = bucket.peek_at(Nanos::new(edge)).available();
+            let tokens = level_at(Nanos::new(edge));
             self.look(edge - 1, tokens);
             self.look(edge, tokens);
             edge += width;
         }
-        self.look(now, bucket.peek_at(Nanos::new(now)).available());
+        self.look(now, level_at(Nanos::new(now)));
         self.sampled = now;
     }
 
@@ -150,6 +150,8 @@ impl Course {
 
 #[cfg(test)]
 mod tests {
+    use tollgate::{Bucket, Manual};
+
     use super::*;
 
     #[test]
@@ -184,7 +186,7 @@ mod tests {
         let bucket = Bucket::with_clock("10/s burst 10".parse().unwrap(), Manual::new());
         let mut course = Course::new();
         for (at, cost) in [(0, 10), (2 * SECOND, 4)] {
-            course.before(&bucket, Nanos::new(at));
+            course.before(|now| bucket.peek_at(now).available(), Nanos::new(at));
             let admitted = bucket.try_acquire_n_at(cost, Nanos::new(at)).is_ok();
             course.after(Nanos::new(at), cost, admitted, bucket.peek_at(Nanos::new(at)).available());
         }

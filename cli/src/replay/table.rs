@@ -4,7 +4,7 @@ use comfy_table::Table;
 
 use super::Replayed;
 use super::by_key::ByKey;
-use super::lane::Lane;
+use super::lane::{Form, Lane};
 use crate::output;
 use crate::text::{bytes, grouped, plain, share, span};
 
@@ -89,6 +89,12 @@ fn rows(replayed: &Replayed) -> Vec<Row<'_>> {
     if replayed.key.is_some() {
         rows.extend(rows_of_keys());
     }
+    if replayed.lanes.iter().any(|lane| lane.form().is_some()) {
+        rows.push((
+            "most in a period",
+            Box::new(|lane| lane.form().map_or(String::new(), |form| most_in_a_period(lane, form))),
+        ));
+    }
     if replayed.lanes.iter().any(|lane| lane.tally().zero_cost > 0) {
         rows.push(("zero cost, set aside", Box::new(|lane| grouped(lane.tally().zero_cost))));
     }
@@ -108,6 +114,11 @@ fn rows_of_keys<'a>() -> [Row<'a>; 4] {
         ("  not full at the end", told(|keys| grouped(keys.live()))),
         ("memory for keys, about", told(|keys| bytes(keys.memory_bytes()))),
     ]
+}
+
+/// `412,000 (137.3 %)` of the limit's tokens.
+fn most_in_a_period(lane: &Lane, form: &Form) -> String {
+    share(form.in_period.most(), lane.quota().tokens())
 }
 
 /// A wait, or a dash where nothing was refused.

@@ -43,6 +43,8 @@ mod sharded;
 mod table;
 #[cfg(loom)]
 mod undo;
+#[cfg(loom)]
+mod window;
 
 /// So that a run without the cfg cannot be mistaken for a proof.
 #[cfg(not(loom))]

@@ -26,3 +26,5 @@ mod refund;
 mod rounding;
 #[cfg(feature = "wait")]
 mod wait;
+#[cfg(feature = "window")]
+mod window;
