@@ -47,6 +47,10 @@ pub mod sharded;
 #[cfg(feature = "wait")]
 pub mod wait;
 
+// Floor 7: compositions, one feature each.
+#[cfg(feature = "budget")]
+pub mod budget;
+
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]
 pub mod docs {

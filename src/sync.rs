@@ -22,13 +22,25 @@ pub(crate) use core::{
 
 #[cfg(feature = "keyed")]
 pub(crate) use self::mutex::try_lock;
-#[cfg(any(feature = "adjust", feature = "inflight", feature = "keyed", feature = "wait"))]
+#[cfg(any(
+    feature = "adjust",
+    feature = "budget",
+    feature = "inflight",
+    feature = "keyed",
+    feature = "wait"
+))]
 pub(crate) use self::mutex::{Mutex, lock};
 #[cfg(feature = "keyed")]
 pub(crate) use self::read_mostly::{ReadMostly, read, write};
 
 /// A mutex that is locked also after another thread has panicked with it: what is kept under it is valid at every step.
-#[cfg(any(feature = "adjust", feature = "inflight", feature = "keyed", feature = "wait"))]
+#[cfg(any(
+    feature = "adjust",
+    feature = "budget",
+    feature = "inflight",
+    feature = "keyed",
+    feature = "wait"
+))]
 mod mutex {
     use std::ops::DerefMut;
     use std::sync::PoisonError;

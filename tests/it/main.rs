@@ -11,6 +11,8 @@ mod support;
 #[cfg(feature = "adjust")]
 mod adjust;
 mod bucket;
+#[cfg(feature = "budget")]
+mod budget;
 mod clock;
 mod decision;
 mod glance;

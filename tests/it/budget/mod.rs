@@ -1,0 +1,3 @@
+//! Budgets: one allowance shared by many.
+
+mod tree;
