@@ -34,6 +34,8 @@ mod sharded;
 #[cfg(loom)]
 mod table;
 #[cfg(loom)]
+mod tree;
+#[cfg(loom)]
 mod undo;
 
 /// So that a run without the cfg cannot be mistaken for a proof.

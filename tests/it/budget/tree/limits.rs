@@ -160,6 +160,23 @@ fn what_was_not_admitted_is_owed_by_who_used_it() {
     assert_eq!((tree.root().peek().owed(), a.peek().owed()), (25, 0));
 }
 
+/// A leaf may use what is held for it although its parent owes; but no loan comes on top of that while it is not there.
+#[test]
+fn nothing_is_lent_below_a_node_that_owes() {
+    let half = Share::percent(50);
+    let tree =
+        planted(quota!("100/s"), &[("a", half.burst(40)), ("a/x", half.burst(20)), ("b", half.burst(40))]);
+    let (a, x, b) = (node(&tree, "a"), node(&tree, "a/x"), node(&tree, "b"));
+    // Twenty of its own pool and twenty of the root's; ten more are owed than `x` has.
+    a.charge(70);
+    tree.clock().advance(nanos(150 * MS));
+    assert_eq!((a.peek().owed(), b.peek().held(), tree.root().peek().held()), (3, 40, 45));
+    // Of the five that are held for nobody, none is left when `x` has taken its own.
+    assert_eq!(said(x.try_acquire_n(21).unwrap_err()).1, Limit::Pool);
+    assert_eq!(x.peek().available(), 20);
+    x.try_acquire_n(20).unwrap();
+}
+
 #[test]
 fn a_refund_fills_the_node_as_far_as_it_has_room() {
     let tree =
