@@ -70,7 +70,7 @@ impl<'a, C: Clock> Node<'a, C> {
     }
 
     /// [`try_acquire_n`](Self::try_acquire_n) at a reading of the tree's clock. An older one than others have used makes the
-    /// answer stricter.
+    /// answer stricter; what is held for the others may then lack what this node is issued in the time between.
     ///
     /// # Errors
     ///

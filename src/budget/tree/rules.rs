@@ -129,12 +129,11 @@ impl<'a> Rules<'a> {
 
     /// What is taken from whom, if that is enough.
     fn supply(self, asked: Asked, now: u64) -> Result<Draw, Refused<'a>> {
-        let issued = self.gcra.issued(now);
+        let (issued, counts) = (self.gcra.issued(now), self.gcra.counts(now));
         let draw = self.draw(asked.place, asked.parts, issued);
-        if self.gcra.counts(now) && self.is_enough(&draw, asked, issued) {
+        if counts && self.is_enough(&draw, asked, issued) {
             return Ok(draw);
         }
-        let counts = self.gcra.counts(now);
         let needed = if counts { self.needed(asked, &draw, issued) } else { u64::MAX };
         let limit = if self.is_there(asked, issued) { Limit::Pool } else { Limit::Total };
         Err(Refused { node: &self.root().name, limit, denied: self.gcra.refusal(needed, now, 0) })

@@ -12,7 +12,7 @@
 //!
 //! `version` is even while nobody is changing anything. Who changes makes it odd, changes, and makes it even again, with the
 //! next number. A reader that finds the same even version before and after has seen the numbers of one moment. So a refusal
-//! writes nothing, and an admission is worked out before the lock is taken; under it only the version is compared.
+//! writes nothing, and an admission is worked out before the lock is taken; if the version is the same under it, it stands.
 //!
 //! # Memory ordering
 //!
@@ -45,6 +45,13 @@ pub(super) struct Store {
     version: CachePadded<AtomicU64>,
     /// The lock of everything that changes, with the shares as they were stated.
     plan: CachePadded<Mutex<Plan>>,
+}
+
+/// An admission that was worked out from the numbers of a version.
+struct Decided {
+    version: u64,
+    draw: Draw,
+    reading: u64,
 }
 
 impl Store {
@@ -92,15 +99,11 @@ impl Store {
             let reading = now().as_u64();
             match self.rules().judge(place, tokens, reading) {
                 Err(refused) if self.is_still(version) => return Err(refused),
-                Ok(draw) if self.take_if_still(version, place, tokens, &draw, reading) => return Ok(()),
-                _ => spin_loop(),
+                Err(_) => spin_loop(),
+                Ok(draw) => return self.settle(place, tokens, Some(Decided { version, draw, reading }), now),
             }
         }
-        let _changing = lock(&self.plan);
-        let reading = now().as_u64();
-        let draw = self.rules().judge(place, tokens, reading)?;
-        self.change(|| self.take(place, tokens, &draw, reading));
-        Ok(())
+        self.settle(place, tokens, None, now)
     }
 
     /// Takes the cost whether it is there or not.
@@ -173,14 +176,24 @@ impl Store {
         version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version
     }
 
-    /// Takes what was drawn from the numbers of that version, if they are still the same.
-    fn take_if_still(&self, version: u64, place: usize, tokens: u64, draw: &Draw, now: u64) -> bool {
+    /// Takes what was decided if the numbers are still those; else decides again, under the lock.
+    fn settle(
+        &self,
+        place: usize,
+        tokens: u64,
+        decided: Option<Decided>,
+        now: impl Fn() -> Nanos,
+    ) -> Result<(), Refused<'_>> {
         let _changing = lock(&self.plan);
-        let still = self.is_still(version);
-        if still {
-            self.change(|| self.take(place, tokens, draw, now));
-        }
-        still
+        let (draw, reading) = match decided {
+            Some(decided) if self.is_still(decided.version) => (decided.draw, decided.reading),
+            _ => {
+                let reading = now().as_u64();
+                (self.rules().judge(place, tokens, reading)?, reading)
+            }
+        };
+        self.change(|| self.take(place, tokens, &draw, reading));
+        Ok(())
     }
 
     fn take(&self, place: usize, tokens: u64, draw: &Draw, now: u64) {
