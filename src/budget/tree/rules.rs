@@ -57,21 +57,20 @@ impl<'a> Rules<'a> {
         // Taken below, and not held for the node there as it owes: that lessens the pool above it.
         let mut unheld = 0;
         for (taken, place) in draw.taken.iter_mut().zip(self.path(place)) {
-            let pool = u128::try_from(self.pool(place, issued)).unwrap_or(0).saturating_sub(unheld);
-            draw.found = draw.found.saturating_add(pool).min(asked);
+            // An owner that takes its own looks at nobody else.
+            if draw.found < asked {
+                let pool = u128::try_from(self.pool(place, issued)).unwrap_or(0).saturating_sub(unheld);
+                draw.found = draw.found.saturating_add(pool).min(asked);
+                unheld = draw.found.saturating_sub(u128::try_from(place.tub().level(issued)).unwrap_or(0));
+            }
             *taken = draw.found;
-            unheld = draw.found.saturating_sub(u128::try_from(place.tub().level(issued)).unwrap_or(0));
         }
         draw
     }
 
     /// The most that is ever admitted at once here, in units: what the pools hold and the place itself, when all are full.
     pub(super) fn most(self, place: usize) -> u64 {
-        let pool = |place: &Place| {
-            let held = self.children(place).map(|child| child.tub().span).fold(0, u64::saturating_add);
-            place.tub().span.saturating_sub(held)
-        };
-        self.path(place).map(pool).fold(0, u64::saturating_add)
+        self.spans(place).fold(0, u64::saturating_add)
     }
 
     /// The place, its parent, and so on up to the root.
@@ -85,6 +84,14 @@ impl<'a> Rules<'a> {
 
     fn root(self) -> &'a Place {
         &self.places[0]
+    }
+
+    /// The most that is in the pool of the place, and in those on the way up, in units.
+    fn spans(self, place: usize) -> impl Iterator<Item = u64> {
+        self.path(place).map(move |place| {
+            let held = self.children(place).map(|child| child.tub().span).fold(0, u64::saturating_add);
+            place.tub().span.saturating_sub(held)
+        })
     }
 
     /// Parts that are held for the place and for none of its children. Less than nothing while one of them owes.
@@ -105,9 +112,13 @@ impl<'a> Rules<'a> {
                 return Err(Refused { node: &place.name, limit: Limit::Ceiling, denied });
             }
         }
-        let most = self.most(asked.place);
-        if self.gcra.units(tokens) > most {
-            let denied = Denied::OverCapacity { cost: tokens, capacity: most / one };
+        let units = self.gcra.units(tokens);
+        let mut sums = self.spans(asked.place).scan(0_u64, |sum, span| {
+            *sum = sum.saturating_add(span);
+            Some(*sum)
+        });
+        if !sums.any(|sum| sum >= units) {
+            let denied = Denied::OverCapacity { cost: tokens, capacity: self.most(asked.place) / one };
             let limit = if self.gcra.cost(tokens).is_ok() { Limit::Pool } else { Limit::Total };
             return Err(Refused { node: &self.root().name, limit, denied });
         }
