@@ -52,8 +52,8 @@ impl Balance {
         self.owed
     }
 
-    /// The largest cost that would be admitted here now: what is held for the node and for none below it, and what it can
-    /// borrow, within all ceilings.
+    /// The largest cost that would be admitted here now: what is held for the node and for none below it (its pool, if it has
+    /// children), and what it can borrow, within all ceilings.
     pub fn available(&self) -> u64 {
         self.available
     }

@@ -136,6 +136,8 @@ impl Store {
         shares: impl IntoIterator<Item = (&'n str, Share)>,
         now: impl Fn() -> Nanos,
     ) -> Result<(), TreeError> {
+        // The caller's iterator may do anything, so not under the lock.
+        let shares: Vec<_> = shares.into_iter().collect();
         let mut plan = lock(&self.plan);
         let mut next = plan.clone();
         for (name, share) in shares {

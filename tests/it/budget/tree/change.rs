@@ -95,6 +95,19 @@ fn shares_below_follow() {
     assert_eq!(held(&tree), [12, 8, 4, 3]);
 }
 
+/// The names may come from the tree itself while it is changed.
+#[test]
+fn the_list_of_shares_may_look_at_the_tree() {
+    let tree = teams(100, 100, None);
+    let halved = tree.nodes().skip(1).map(|node| {
+        let burst = u32::try_from(node.peek().burst()).unwrap();
+        node.try_acquire().unwrap();
+        (node.name(), Share::percent(burst / 2))
+    });
+    tree.set_shares(halved).unwrap();
+    assert_eq!(held(&tree), [97, 25, 15, 10]);
+}
+
 /// Many changes there and back, and no part is lost or made.
 #[test]
 fn there_and_back_gives_nothing() {
