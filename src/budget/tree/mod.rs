@@ -54,16 +54,16 @@ use crate::quota::Quota;
 /// # What is promised
 ///
 /// * **The bound of the whole.** In every interval of the clock of length `t` all nodes together are admitted at most
-///   `capacity + rate * t` tokens, as by one bucket with the root's quota.
+///   `capacity + rate * t` tokens, as by one bucket with the root's quota (on the binary scale less than a unit more).
 /// * **The guarantee.** What is held for a node falls by its own use only, and that of those below it; and a cost that is
-///   held for a node is admitted there, unless a ceiling on its way refuses. So a node has its burst at any moment, and its
-///   share of the rate beside it. One that asks again and again gets, in any interval, at least what its share issues, less
+///   held for a node is admitted there, unless a ceiling on its way refuses. So a node that has been idle has its burst, and
+///   any node its share of the rate. One that asks again and again gets, in any interval, at least what its share issues, less
 ///   the one cost that it cannot pay yet; provided that the burst has room for a cost and for what is issued until it asks
 ///   again.
 /// * **Claw-back takes no time.** An owner that returns has its burst at once, and its rate from then on, whatever the others
 ///   do, for what is held is never lent. The price: until it returns, so much lies there unused.
-/// * **Nothing else is wasted.** Tokens are lost only while the whole tree is full. A node that asks all the time uses all
-///   that the others leave.
+/// * **Nothing else is wasted.** Tokens are lost only while the whole tree is full. A node that asks all the time, for
+///   costs that it can be admitted at all, uses all that the others leave.
 ///
 /// A cost above a node's burst always needs a loan, so no guarantee covers it. Who borrows is decided by who asks first:
 /// among those who want more than their guarantee there is no order. And the guarantee has a hole where work is charged that
