@@ -176,6 +176,31 @@ mod window {
     }
 }
 
+#[cfg(feature = "budget")]
+#[test]
+fn deciding_in_a_tree_allocates_nothing() {
+    use tollgate::budget::tree::{Share, Tree};
+
+    let share = Share::percent(20).burst(1);
+    for quota in QUOTAS {
+        let tree = Tree::builder(quota).clock(Manual::new()).node("a", share.ceiling(quota!("2/s")));
+        let tree = tree.node("b", share).build().unwrap();
+        let (a, b) = (tree.node("a").unwrap(), tree.node("b").unwrap());
+        let count = allocations(|| {
+            for round in 0..20 {
+                let _ = black_box(a.try_acquire().map_err(|refusal| refusal.wait()));
+                let _ = black_box(b.try_acquire_n(3).map_err(|refusal| (refusal.node, refusal.wait())));
+                let _ = black_box(b.try_acquire_n(u64::MAX));
+                b.charge(2);
+                a.refund(1);
+                black_box((a.peek(), tree.root().peek()));
+                tree.clock().advance(Duration::from_millis(round));
+            }
+        });
+        assert_eq!(count, 0, "{quota}");
+    }
+}
+
 #[cfg(feature = "keyed")]
 mod by_key {
     use tollgate::keyed::{Keyed, Overflow, Table};

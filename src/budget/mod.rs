@@ -14,6 +14,7 @@
 //! | bring a provider's usage figures into one form | [`Shape`] and [`Usage`] |
 //! | turn usage into what a limit counts | [`Weights`] |
 //! | turn usage into money | [`PriceList`], [`Price`] and [`Spend`] |
+//! | share an allowance by guarantees that are lent while they are not used | [`tree`] |
 //!
 //! Tokens and money are two limits. A cached input may cost a tenth of its price and still count in full against a
 //! quota, so neither is worked out from the other.
@@ -26,6 +27,7 @@ mod estimate;
 mod ratio;
 mod reserve;
 mod spend;
+pub mod tree;
 mod usage;
 
 pub use self::all_of::{

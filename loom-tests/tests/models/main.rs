@@ -42,6 +42,8 @@ mod sharded;
 #[cfg(loom)]
 mod table;
 #[cfg(loom)]
+mod tree;
+#[cfg(loom)]
 mod undo;
 #[cfg(loom)]
 mod window;

@@ -16,6 +16,7 @@ mod replay;
 mod reservation;
 mod spend;
 mod stress;
+mod tree;
 mod usage;
 mod weights;
 

@@ -39,8 +39,7 @@ pub(crate) fn narrow(_: &[String]) -> Outcome {
 /// synchronisation, so what it reports of `std`'s own threads is suppressed, and only the tests with threads run.
 pub(crate) fn tsan(_: &[String]) -> Outcome {
     // The sanitizer does not see the locks of a standard library that was not built for it, and reports all they guard.
-    const LOCKLESS: &str =
-        "-- stress concurrency --test-threads 1 --skip keyed --skip inflight --skip wait --skip adjust";
+    const LOCKLESS: &str = "-- stress concurrency --test-threads 1 --skip keyed --skip inflight --skip wait --skip adjust --skip budget";
     const SANITIZE: &str = "-Zsanitizer=thread";
     let (passed, std) = match toolchain_with(has_sources) {
         Some(toolchain) => (sanitized(toolchain, SANITIZE, "-Zbuild-std")?, "std built for it"),
