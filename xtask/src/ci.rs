@@ -45,6 +45,7 @@ pub(crate) const FULL: &[Step] = &[
     step("prove", "SMT proof of the transitions for every word", proofs::prove),
     step("loom-unbounded", "all interleavings", |_| models::loom(&["--unbounded".to_owned()])),
     step("fuzz-long", "each fuzz target for 10 minutes", |_| fuzz::run(&["600".to_owned()])),
+    step("twins-full", "every twin", |_| twins::catch(&["--full".to_owned()])),
     step("mutants-full", "every mutant of the core", |_| mutants::run(&["--full".to_owned()])),
 ];
 

@@ -57,4 +57,4 @@ const AFTER_STEPS: &str = "
   fuzz SECONDS      so long for each target
   loom --unbounded  without a bound on preemptions
   mutants --full    every mutant of the library; with names of files, those in them
-  twins NAME...     only these twins";
+  twins --full      every twin; with names, only those";

@@ -4,10 +4,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::process::Run;
 use crate::report::{Outcome, passed_with, skipped};
+use crate::steps::sample;
 use crate::{project, tools};
 
 /// As many mutants as CI has time for: about four minutes. A larger change is sampled, another part of it every hour.
@@ -45,18 +45,13 @@ fn changed() -> Outcome {
         0 => skipped("no mutants in what changed in src/"),
         1 => tested(&in_diff, "all in the change"),
         parts => {
-            let sample = format!("--shard={}/{parts}", hours_since_1970() % parts);
+            let sample = format!("--shard={}/{parts}", sample::part(parts));
             let what = format!(
                 "{sample} of {count} in the change, sampled; all of them: cargo xtask mutants --full"
             );
             tested(&[in_diff, vec![sample, "--sharding=round-robin".to_owned()]].concat(), &what)
         }
     }
-}
-
-fn hours_since_1970() -> usize {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    usize::try_from(since.as_secs() / 3600).unwrap_or_default()
 }
 
 fn mutants(which: &[String]) -> Run {
