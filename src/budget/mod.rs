@@ -30,6 +30,8 @@ mod spend;
 pub mod tree;
 mod usage;
 
+#[cfg(feature = "window")]
+pub use self::all_of::Counted;
 pub use self::all_of::{
     AllOf, AnyGrant, AnyLimit, BySize, Demand, Grant, Limit, Reading, Reason, Refused, acquire_all,
 };

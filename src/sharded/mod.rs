@@ -45,6 +45,8 @@ mod root;
 mod shard;
 mod shared;
 mod slot;
+#[cfg(feature = "budget")]
+mod spent;
 
 use core::time::Duration;
 use std::fmt;
@@ -57,6 +59,8 @@ pub(crate) use self::root::Lender;
 pub use self::root::Root;
 pub use self::shard::Shard;
 use self::shared::Shared;
+#[cfg(feature = "budget")]
+pub use self::spent::Spent;
 use crate::bucket::Bucket;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;

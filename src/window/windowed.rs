@@ -170,6 +170,14 @@ impl<A: Algorithm, C: Clock> Windowed<A, C> {
         Ok(NotYet::until(now.as_u64(), self.algorithm.ready(cost, now.as_u64())).wait())
     }
 
+    /// What [`try_acquire_n_at`](Self::try_acquire_n_at) would answer; it takes nothing.
+    #[cfg(feature = "budget")]
+    pub(crate) fn would_admit_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
+        self.checked(cost)?;
+        let (now, ready) = (now.as_u64(), self.algorithm.ready(cost, now.as_u64()));
+        if ready <= now { Ok(()) } else { Err(Denied::NotYet(NotYet::until(now, ready))) }
+    }
+
     /// Looks without consuming: what counts against the limit, and until when.
     pub fn peek(&self) -> Usage {
         self.peek_at(self.clock.now())

@@ -12,8 +12,8 @@ pub type Reading = Option<Nanos>;
 
 /// Something that admits or refuses, and can take an admission back that has just been made.
 ///
-/// Implemented for [`Bucket`], [`Budget`] and, with its feature, `inflight::InFlight`. A limit of your own may be one of several
-/// too:
+/// Implemented for [`Bucket`], [`Budget`] and, with their features, `inflight::InFlight`, `sharded::Sharded` and the limits of
+/// `window`. A limit of your own may be one of several too:
 ///
 /// * [`look`](Self::look) and [`take`](Self::take) with the same cost and reading agree if nothing else happens between;
 /// * [`undo`](Self::undo) leaves the limit as if nothing had been taken, or stricter.
@@ -46,7 +46,8 @@ pub trait Limit {
 
 /// What a limit has given out.
 pub trait Grant {
-    /// Closes it with what the work has cost, if it is a charge that is not final; nothing otherwise.
+    /// Closes it with what the work has cost, as far as it is not final. It tells what came of that where it is known: for a
+    /// reservation.
     fn settle(self, actual: u64) -> Option<Result<Settled, Late>>;
 }
 

@@ -13,6 +13,10 @@ mod chain;
 mod limit;
 mod list;
 mod refused;
+#[cfg(feature = "sharded")]
+mod shards;
+#[cfg(feature = "window")]
+mod windows;
 
 pub use self::by_size::BySize;
 use self::chain::{Together, take_all};
@@ -20,6 +24,8 @@ pub use self::limit::{Grant, Limit, Reading};
 pub use self::list::{AnyGrant, AnyLimit, Demand, acquire_all};
 use self::refused::Worst;
 pub use self::refused::{Reason, Refused};
+#[cfg(feature = "window")]
+pub use self::windows::Counted;
 
 /// Several limits that admit together or not at all: a tuple of two to six, of any kinds.
 ///

@@ -147,6 +147,119 @@ fn a_list_of_any_kinds_admits_all_or_none() {
     assert_eq!(acquire_all(&[]).unwrap().len(), 0);
 }
 
+/// Must show 8: a bucket, shards, a window and permits, each of which refuses in turn.
+#[cfg(all(feature = "sharded", feature = "window"))]
+#[test]
+fn a_bucket_shards_a_window_and_permits_refuse_in_turn() {
+    use tollgate::sharded::{Plan, Sharded};
+    use tollgate::window::{Every, Fixed};
+
+    let minute = Every::new(Duration::from_secs(60)).unwrap();
+    let shared = quota(1, S, 1_000);
+    for plan in [Plan::for_threads(&shared, 4), Plan::for_threads(&quota(1, S, 20), 4)] {
+        let (requests, window) =
+            (bucket(quota(1, S, 10)), Fixed::with_clock(50, minute, Manual::new()).unwrap());
+        let (shards, running) = (Sharded::with_plan(plan, Manual::new()), InFlight::new(3).unwrap());
+        let limits =
+            AllOf::new(["requests", "shards", "window", "running"], (&requests, &shards, &window, &running));
+        let state = || (left(&requests), shards.peek().available(), window.peek().used(), running.in_use());
+        let most = shards.max_cost();
+        for cost in [1, 3, most] {
+            let held = limits.try_acquire([1, cost, 5, 1]);
+            assert!(held.is_ok() || cost == most, "{cost}: {held:?}");
+        }
+        let before = state();
+        for (costs, name) in [
+            ([11, 1, 1, 1], "requests"),
+            ([1, most + 1, 1, 1], "shards"),
+            ([1, 1, 51, 1], "window"),
+            ([1, 1, 1, 4], "running"),
+        ] {
+            let refused = limits.try_acquire(costs).map(drop).unwrap_err();
+            assert_eq!((refused.name(), refused.wait()), (name, None), "{costs:?}");
+            assert_eq!(state(), before, "{costs:?}");
+        }
+    }
+}
+
+/// A limit that others have passed before refuses at its charge: what the others took is back.
+#[cfg(all(feature = "sharded", feature = "window"))]
+#[test]
+fn what_was_taken_is_put_back_when_a_later_limit_is_overtaken() {
+    use tollgate::budget::{Grant, Limit, Reading};
+    use tollgate::sharded::{Plan, Sharded};
+    use tollgate::window::{Every, Fixed, SlidingCounter, SlidingLog};
+
+    /// It looks open, and refuses.
+    struct Overtaken;
+
+    struct Nothing;
+
+    impl Grant for Nothing {
+        fn settle(self, _: u64) -> Option<Result<tollgate::budget::Settled, tollgate::budget::Late>> {
+            None
+        }
+    }
+
+    impl Limit for Overtaken {
+        type Held<'a> = Nothing;
+
+        fn reading(&self) -> Reading {
+            None
+        }
+
+        fn look(&self, _: u64, _: Reading) -> Result<(), Reason> {
+            Ok(())
+        }
+
+        fn take(&self, _: u64, _: Reading) -> Result<Nothing, Reason> {
+            Err(Reason::Denied(Denied::ZeroCost))
+        }
+
+        fn undo(&self, _: Nothing) {}
+    }
+
+    let second = Every::new(Duration::from_secs(1)).unwrap();
+    let fixed = Fixed::with_clock(10, second, Manual::new()).unwrap();
+    let counter = SlidingCounter::with_clock(10, second, Manual::new()).unwrap();
+    let log = SlidingLog::with_clock(10, Duration::from_secs(1), Manual::new()).unwrap();
+    let shards = Sharded::with_plan(Plan::for_threads(&quota(1, S, 1_000), 4), Manual::new());
+    let requests = bucket(quota(1, S, 10));
+    for cost in [1, 7, 10, shards.max_cost()] {
+        let small = cost.min(10);
+        let limits = AllOf::new(
+            ["shards", "fixed", "counter", "log", "requests", "overtaken"],
+            (&shards, &fixed, &counter, &log, &requests, &Overtaken),
+        );
+        let refused = limits.try_acquire([cost, small, small, small, small, 1]).map(drop).unwrap_err();
+        assert_eq!(refused.name(), "overtaken");
+        let used = [fixed.peek().used(), counter.peek().used(), log.peek().used()];
+        assert_eq!((used, left(&requests)), ([0; 3], 10), "{cost}");
+        let all = shards.acquire_up_to(u64::MAX);
+        assert_eq!(all, shards.max_cost(), "{cost}");
+        shards.refund(all);
+    }
+}
+
+/// A window settles too: a surplus comes back to its own minute, and to no other.
+#[cfg(feature = "window")]
+#[test]
+fn what_is_taken_of_a_window_is_settled_in_it() {
+    use tollgate::budget::Grant;
+    use tollgate::window::{Every, Fixed};
+
+    let window = Fixed::with_clock(100, Every::new(Duration::from_secs(60)).unwrap(), Manual::new()).unwrap();
+    let requests = bucket(quota(1, S, 10));
+    let take = || AllOf::new(["spend", "requests"], (&window, &requests)).try_acquire([40, 1]).unwrap().0;
+    let (surplus, overrun) = (take(), take());
+    assert!(surplus.settle(15).is_none() && overrun.settle(50).is_none());
+    assert_eq!(window.peek().used(), 65);
+    let passes = AllOf::new(["spend", "requests"], (&window, &requests)).try_acquire([30, 1]).unwrap().0;
+    window.clock().advance(Duration::from_secs(60));
+    assert!(passes.settle(0).is_none());
+    assert_eq!(window.peek().used(), 0, "that minute is over");
+}
+
 proptest! {
     /// Any costs of any of three limits: admitted exactly if each alone would admit, and otherwise nothing has changed.
     #[test]
