@@ -70,9 +70,9 @@ impl Field {
             limits.try_acquire([1; 4]).is_ok()
         };
         let settled = move || {
-            opaque(&self.budget)
-                .reserve(2)
-                .is_ok_and(|call| call.settle(1).is_ok_and(|settled| settled.given_back == 1))
+            opaque(&self.budget).reserve(2).is_ok_and(|call| {
+                call.settle(1).is_ok_and(|settled| settled.given_back + settled.withheld == 1)
+            })
         };
         vec![
             row(ONE, Audit::All, one),

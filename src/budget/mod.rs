@@ -33,7 +33,7 @@ mod usage;
 #[cfg(feature = "window")]
 pub use self::all_of::Counted;
 pub use self::all_of::{
-    AllOf, AnyGrant, AnyLimit, BySize, Demand, Grant, Limit, Reading, Reason, Refused, acquire_all,
+    AllOf, AnyGrant, AnyLimit, BySize, CallTime, Demand, Grant, Limit, Reading, Reason, Refused, acquire_all,
 };
 pub use self::estimate::{
     BytesPerToken, Calibrated, CharsPerToken, CountTokens, Estimate, EstimateError, Figure, History,

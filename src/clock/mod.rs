@@ -57,6 +57,13 @@ pub trait Clock {
     fn glance(&self) -> Option<RangeInclusive<Nanos>> {
         None
     }
+
+    /// Whether it is a [`Monotonic`], so that its readings are those of every other one.
+    #[doc(hidden)]
+    #[inline]
+    fn is_of_the_process(&self) -> bool {
+        false
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
@@ -68,6 +75,11 @@ impl<C: Clock + ?Sized> Clock for &C {
     #[inline]
     fn glance(&self) -> Option<RangeInclusive<Nanos>> {
         (**self).glance()
+    }
+
+    #[inline]
+    fn is_of_the_process(&self) -> bool {
+        (**self).is_of_the_process()
     }
 }
 
@@ -81,6 +93,11 @@ impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
     #[inline]
     fn glance(&self) -> Option<RangeInclusive<Nanos>> {
         (**self).glance()
+    }
+
+    #[inline]
+    fn is_of_the_process(&self) -> bool {
+        (**self).is_of_the_process()
     }
 }
 

@@ -79,6 +79,11 @@ impl Clock for Monotonic {
             Reader::Instant { origin } => elapsed(origin),
         }
     }
+
+    #[inline]
+    fn is_of_the_process(&self) -> bool {
+        true
+    }
 }
 
 /// Out of line, so that the reading of the counter stays small where it is inlined.

@@ -1,6 +1,6 @@
 //! Limits one after the other, as `(first, (second, (third, ())))`: what holds for any number is written once.
 
-use super::limit::{Limit, Reading};
+use super::limit::{CallTime, Limit, Reading};
 use super::refused::{Reason, Worst};
 
 /// A tuple of `N` limits. It is out of reach from outside.
@@ -17,7 +17,7 @@ pub(super) trait Chain: Copy {
     type Readings: Copy;
     type Held;
 
-    fn now(self) -> Self::Readings;
+    fn now(self, time: &mut CallTime) -> Self::Readings;
 
     /// Adds what each would answer, the first of them at `place`.
     fn look(self, costs: Self::Costs, readings: Self::Readings, place: usize, worst: &mut Worst);
@@ -31,9 +31,9 @@ pub(super) trait Chain: Copy {
     ) -> Result<Self::Held, (usize, Reason)>;
 }
 
-/// Takes from all limits of the chain or from none. Each one's clock is read once.
+/// Takes from all limits of the chain or from none, all asked at one time.
 pub(super) fn take_all<T: Chain>(limits: T, costs: T::Costs) -> Result<T::Held, Worst> {
-    let readings = limits.now();
+    let readings = limits.now(&mut CallTime::default());
     let mut worst = Worst::default();
     limits.look(costs, readings, 0, &mut worst);
     if worst.is_refusal() {
@@ -54,8 +54,8 @@ impl<'a, L: Limit, T: Chain> Chain for (&'a L, T) {
     type Held = (L::Held<'a>, T::Held);
 
     #[inline]
-    fn now(self) -> Self::Readings {
-        (self.0.reading(), self.1.now())
+    fn now(self, time: &mut CallTime) -> Self::Readings {
+        (self.0.reading(time), self.1.now(time))
     }
 
     #[inline]
@@ -90,7 +90,7 @@ impl Chain for () {
     type Held = ();
 
     #[inline]
-    fn now(self) {}
+    fn now(self, _: &mut CallTime) {}
 
     #[inline]
     fn look(self, (): (), (): (), _: usize, _: &mut Worst) {}

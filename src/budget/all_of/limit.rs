@@ -10,6 +10,25 @@ use super::refused::Reason;
 /// A reading of a limit's own clock; limits without a clock have none.
 pub type Reading = Option<Nanos>;
 
+/// The time at which several limits are asked: a reading of [`Monotonic`](crate::Monotonic) serves all that have such a clock,
+/// for there is one time in a process; other clocks are read each.
+#[derive(Debug, Default)]
+pub struct CallTime {
+    of_the_process: Option<Nanos>,
+}
+
+impl CallTime {
+    /// A reading of the clock.
+    #[inline]
+    pub fn by(&mut self, clock: &impl Clock) -> Nanos {
+        if clock.is_of_the_process() {
+            *self.of_the_process.get_or_insert_with(|| clock.now())
+        } else {
+            clock.now()
+        }
+    }
+}
+
 /// Something that admits or refuses, and can take an admission back that has just been made.
 ///
 /// Implemented for [`Bucket`], [`Budget`] and, with their features, `inflight::InFlight`, `sharded::Sharded` and the limits of
@@ -24,7 +43,7 @@ pub trait Limit {
         Self: 'a;
 
     /// A reading of its clock, if it has one.
-    fn reading(&self) -> Reading;
+    fn reading(&self, time: &mut CallTime) -> Reading;
 
     /// Whether the cost would be admitted, without taking it.
     ///
@@ -59,8 +78,8 @@ impl<C: Clock> Limit for Bucket<C> {
         Self: 'a;
 
     #[inline]
-    fn reading(&self) -> Reading {
-        Some(self.clock().now())
+    fn reading(&self, time: &mut CallTime) -> Reading {
+        Some(time.by(self.clock()))
     }
 
     #[inline]
@@ -88,8 +107,8 @@ impl<C: Clock> Limit for Budget<C> {
         Self: 'a;
 
     #[inline]
-    fn reading(&self) -> Reading {
-        Some(self.clock().now())
+    fn reading(&self, time: &mut CallTime) -> Reading {
+        Some(time.by(self.clock()))
     }
 
     #[inline]
@@ -125,7 +144,7 @@ impl<A: Account> Grant for Reservation<A> {
 
 #[cfg(feature = "inflight")]
 mod in_flight {
-    use super::{Grant, Limit, Reading, Reason};
+    use super::{CallTime, Grant, Limit, Reading, Reason};
     use crate::budget::reserve::{Late, Settled};
     use crate::inflight::{InFlight, Permit};
 
@@ -134,7 +153,7 @@ mod in_flight {
         type Held<'a> = Permit<'a>;
 
         #[inline]
-        fn reading(&self) -> Reading {
+        fn reading(&self, _: &mut CallTime) -> Reading {
             None
         }
 

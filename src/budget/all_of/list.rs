@@ -1,6 +1,6 @@
 //! Any number of limits, known at run time.
 
-use super::limit::{Grant, Limit, Reading};
+use super::limit::{CallTime, Grant, Limit, Reading};
 use super::refused::{Reason, Refused, Worst};
 use crate::budget::reserve::{Late, Settled};
 
@@ -18,7 +18,7 @@ pub struct Demand<'n, 'a> {
 /// A [`Limit`] whose kind is known at run time. Every limit is one.
 pub trait AnyLimit {
     /// As [`Limit::reading`].
-    fn any_reading(&self) -> Reading;
+    fn any_reading(&self, time: &mut CallTime) -> Reading;
 
     /// As [`Limit::look`].
     ///
@@ -66,7 +66,8 @@ pub trait AnyGrant {
 ///
 /// [`Refused`] names the limit that refused, and tells the largest wait of all that refuse.
 pub fn acquire_all<'n, 'a>(demands: &[Demand<'n, 'a>]) -> Result<Vec<Box<dyn AnyGrant + 'a>>, Refused<'n>> {
-    let readings: Vec<_> = demands.iter().map(|demand| demand.limit.any_reading()).collect();
+    let mut time = CallTime::default();
+    let readings: Vec<_> = demands.iter().map(|demand| demand.limit.any_reading(&mut time)).collect();
     let mut worst = Worst::default();
     look_at_all(demands, &readings, &mut worst);
     if worst.is_refusal() {
@@ -109,8 +110,8 @@ struct Given<'a, L: Limit> {
 }
 
 impl<L: Limit> AnyLimit for L {
-    fn any_reading(&self) -> Reading {
-        self.reading()
+    fn any_reading(&self, time: &mut CallTime) -> Reading {
+        self.reading(time)
     }
 
     fn any_look(&self, cost: u64, now: Reading) -> Result<(), Reason> {

@@ -20,7 +20,7 @@ mod windows;
 
 pub use self::by_size::BySize;
 use self::chain::{Together, take_all};
-pub use self::limit::{Grant, Limit, Reading};
+pub use self::limit::{CallTime, Grant, Limit, Reading};
 pub use self::list::{AnyGrant, AnyLimit, Demand, acquire_all};
 use self::refused::Worst;
 pub use self::refused::{Reason, Refused};
@@ -51,8 +51,7 @@ pub use self::windows::Counted;
 ///
 /// # Cost
 ///
-/// One reading of the clock and one admission for each limit, and a look at each that costs some nanoseconds more. No
-/// allocation. A refusal by the look writes nothing.
+/// An admission and a look at each limit, and one reading of the clock for all that have the default one. No allocation. A refusal by the look writes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct AllOf<'n, T, const N: usize> {
     names: [&'n str; N],

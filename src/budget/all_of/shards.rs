@@ -1,6 +1,6 @@
 //! An allowance that is leased to cores, beside other limits.
 
-use super::limit::{Grant, Limit, Reading};
+use super::limit::{CallTime, Grant, Limit, Reading};
 use super::refused::Reason;
 use crate::budget::reserve::{Late, Settled};
 use crate::clock::Clock;
@@ -15,7 +15,7 @@ impl<C: Clock> Limit for Sharded<C> {
         Self: 'a;
 
     #[inline]
-    fn reading(&self) -> Reading {
+    fn reading(&self, _: &mut CallTime) -> Reading {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::limit::{Grant, Limit, Reading};
+use super::limit::{CallTime, Grant, Limit, Reading};
 use super::refused::Reason;
 use crate::budget::reserve::{Late, Settled};
 use crate::clock::Clock;
@@ -27,8 +27,8 @@ impl<A: Algorithm, C: Clock> Limit for Windowed<A, C> {
         Self: 'a;
 
     #[inline]
-    fn reading(&self) -> Reading {
-        Some(self.clock().now())
+    fn reading(&self, time: &mut CallTime) -> Reading {
+        Some(time.by(self.clock()))
     }
 
     #[inline]

@@ -186,7 +186,7 @@ fn a_bucket_shards_a_window_and_permits_refuse_in_turn() {
 #[cfg(all(feature = "sharded", feature = "window"))]
 #[test]
 fn what_was_taken_is_put_back_when_a_later_limit_is_overtaken() {
-    use tollgate::budget::{Grant, Limit, Reading};
+    use tollgate::budget::{CallTime, Grant, Limit, Reading};
     use tollgate::sharded::{Plan, Sharded};
     use tollgate::window::{Every, Fixed, SlidingCounter, SlidingLog};
 
@@ -204,7 +204,7 @@ fn what_was_taken_is_put_back_when_a_later_limit_is_overtaken() {
     impl Limit for Overtaken {
         type Held<'a> = Nothing;
 
-        fn reading(&self) -> Reading {
+        fn reading(&self, _: &mut CallTime) -> Reading {
             None
         }
 
