@@ -2,6 +2,7 @@
 
 use crate::process::Run;
 use crate::report::{Outcome, passed_with, skipped};
+use crate::steps::suites;
 use crate::tools;
 
 /// Lines of the library that its tests must run at least, in percent.
@@ -11,7 +12,10 @@ pub(crate) fn coverage(_: &[String]) -> Outcome {
     tools::wheels()?;
     let llvm = match tools::llvm() {
         Ok(llvm) => llvm,
-        Err(reason) => return skipped(reason),
+        Err(reason) => {
+            suites::debug()?;
+            return skipped(format!("the tests passed, but their lines were not counted: {reason}"));
+        }
     };
     let output =
         Run::cargo("llvm-cov nextest --cargo-quiet --package tollgate --all-features --summary-only")

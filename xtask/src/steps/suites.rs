@@ -12,6 +12,10 @@ pub(crate) fn all(_: &[String]) -> Outcome {
     doctests(&[])
 }
 
+pub(crate) fn debug() -> Outcome {
+    nextest("--package tollgate")
+}
+
 pub(crate) fn checked(_: &[String]) -> Outcome {
     nextest("--workspace --cargo-profile checked")
 }
