@@ -1,7 +1,8 @@
-//! C37, C43, C46, C64 and C81: estimates, late refunds, reservations at once, streams without a usage figure.
+//! C37, C43, C46, C64, C81 and C101: estimates, late refunds, reservations at once, streams without a usage figure, which limit a
+//! refusal speaks of.
 
-use tollgate::budget::{Budget, Estimate, Unsettled};
-use tollgate::{Denied, Manual};
+use tollgate::budget::{AllOf, Budget, Estimate, Unsettled};
+use tollgate::{Bucket, Denied, Manual};
 
 use crate::support::{MINUTE, MS, S, at, quota, wait_of};
 
@@ -80,5 +81,27 @@ fn c81_a_stream_without_a_usage_figure_is_charged_for_what_was_seen() {
         stream.observe(1);
         drop(stream);
         assert!(limit.peek().available() < 10_000, "output has begun: {policy:?}");
+    }
+}
+
+/// The limit that denies is named, not one that has passed; of two that deny the one with the longer wait.
+#[test]
+fn c101_a_refusal_is_that_of_the_limit_that_denied() {
+    let limit = |tokens, period, burst| Bucket::with_clock(quota(tokens, period, burst), Manual::new());
+    let (minute, hour) = (limit(100, MINUTE, 100), limit(1, 3_000 * S, 1));
+    for names in [["minute", "hour"], ["hour", "minute"]] {
+        hour.reset();
+        let ask = || {
+            let refusal = match names {
+                ["minute", _] => AllOf::new(names, (&minute, &hour)).try_acquire([1, 1]).err(),
+                _ => AllOf::new(names, (&hour, &minute)).try_acquire([1, 1]).err(),
+            };
+            refusal.map(|refused| (refused.name(), refused.retry_after().map(|wait| wait.as_secs())))
+        };
+        assert_eq!(ask(), None);
+        assert_eq!(ask(), Some(("hour", Some(3_000))));
+        minute.drain();
+        assert_eq!(ask(), Some(("hour", Some(3_000))), "the longer wait");
+        minute.reset();
     }
 }

@@ -1,4 +1,4 @@
-//! C52, C54, C78, C79, C104 to C106, C108 to C110, C113: permits, and those who wait for them.
+//! C52, C54, C78, C79, C104 to C110, C113: permits, and those who wait for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
@@ -138,6 +138,28 @@ fn c106_the_permit_lives_as_long_as_the_body() {
         drop((third, fourth, other));
         assert_eq!(limit.in_use(), 0);
     }
+}
+
+/// Eight clones of one limit make sure of their turn first and work later: whoever is ready holds a permit, and gives it back
+/// unused. While all is busy nobody is woken.
+#[test]
+fn c107_who_is_ready_holds_a_permit() {
+    let limit = limit(4);
+    let mut turns: Vec<_> = (0..8).map(|_| Task::new(Arc::clone(&limit).acquire_owned())).collect();
+    let mut ready: Vec<_> = turns.iter_mut().filter_map(Task::poll).map(Result::unwrap).collect();
+    assert_eq!((ready.len(), limit.in_use()), (4, 4));
+    for _ in 0..10 {
+        assert_eq!(turns[4..].iter_mut().filter_map(Task::poll).count(), 0);
+    }
+    assert!(turns[4..].iter().all(|turn| turn.wakes() == 0), "nothing came free");
+    for next in 4..8 {
+        drop(ready.remove(0));
+        assert_eq!(turns[next].wakes(), 1, "it was ready and dropped");
+        ready.push(turns[next].poll().expect("its turn").unwrap());
+        assert_eq!((ready.len(), limit.in_use()), (4, 4));
+    }
+    drop(ready);
+    assert_eq!(limit.in_use(), 0);
 }
 
 #[test]
