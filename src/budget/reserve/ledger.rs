@@ -150,9 +150,11 @@ mod tests {
         let first = ledger.open(held(10), u64::MAX);
         ledger.note(10);
         let second = ledger.open(held(10), u64::MAX);
-        assert_eq!(ledger.give_back(first, 10, 15), 10);
-        // 5 are missing now, so of the second one's 10 refill has made good 5.
-        assert_eq!(ledger.give_back(second, 10, 5), 5);
+        // Refill left 12 of the 20 missing before 8 more were taken.
+        ledger.note(12);
+        assert_eq!(ledger.give_back(first, 10, 20), 10);
+        // Without the first it would have been 2 then, so of the second one's 10 refill has made good 8.
+        assert_eq!(ledger.give_back(second, 10, 10), 2);
     }
 
     #[test]
