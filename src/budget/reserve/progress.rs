@@ -21,13 +21,14 @@ impl Progress {
     }
 
     /// What the whole may be expected to use, given what was used so far: rounded up, with so many per cent of it in reserve.
-    /// Nothing can be said at the very beginning.
+    /// Nothing can be said at the very beginning, nor where the figures are too large to be worked out.
     pub(super) fn whole(self, used: u64, margin_percent: u32) -> Option<u64> {
         if self.done == 0 {
             return None;
         }
-        let scaled = u128::from(used) * u128::from(self.of) * u128::from(margin_percent);
-        Some(u64::try_from(scaled.div_ceil(u128::from(self.done) * 100)).unwrap_or(u64::MAX))
+        let whole = u128::from(used) * u128::from(self.of);
+        let needed = whole.checked_mul(margin_percent.into())?.div_ceil(u128::from(self.done) * 100);
+        Some(u64::try_from(needed).unwrap_or(u64::MAX))
     }
 }
 
@@ -42,6 +43,7 @@ mod tests {
         assert_eq!(Progress::of(2, 3).whole(1, 100), Some(2), "rounded up");
         assert_eq!(Progress::percent(0).whole(5, 130), None);
         assert_eq!(Progress::of(7, 0).whole(5, 100), Some(5));
-        assert_eq!(Progress::of(1, u64::MAX).whole(u64::MAX, u32::MAX), Some(u64::MAX));
+        assert_eq!(Progress::of(1, u64::MAX).whole(u64::MAX, 100), None, "beyond 128 bits");
+        assert_eq!(Progress::of(1, 1 << 32).whole(u64::MAX, u32::MAX), Some(u64::MAX));
     }
 }
