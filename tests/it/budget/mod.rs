@@ -1,9 +1,11 @@
-//! `budget`: reservations against a replay of the whole history, guards, deadlines.
+//! `budget`: reservations against a replay of the whole history, guards, deadlines; several limits at once;
+//! runs.
 
 #[cfg(feature = "inflight")]
 mod all_of;
 mod replay;
 mod reservation;
+mod run;
 mod stress;
 
 use std::time::Duration;
