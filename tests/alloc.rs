@@ -296,8 +296,8 @@ mod by_key {
 mod budget {
     use super::*;
     use tollgate::budget::{
-        AllOf, Calibrated, Carry, CharsPerToken, CountTokens, History, OutputEstimator, Percentile, Price,
-        Ratio, Tier, Usage, Weights,
+        AllOf, Calibrated, Call, Carry, Ceilings, CharsPerToken, CountTokens, History, OutputEstimator,
+        Percentile, Planned, Price, Ratio, Run, Tier, Usage, Weights,
     };
 
     #[test]
@@ -359,5 +359,52 @@ mod budget {
             }
         });
         assert_eq!(count, 0);
+    }
+
+    /// One allocation of 128 bytes, whatever the ceilings; then 72 for each of four tools, and the names that are not declared.
+    #[test]
+    fn a_run_is_small() {
+        const RUNS: usize = 1_000;
+        let ceilings = Ceilings::new().calls(9).calls_of("a tool", 2).calls_of("another tool", 3);
+        let mut runs = Vec::with_capacity(RUNS);
+        let before = BYTES.with(Cell::get);
+        let count = allocations(|| runs.extend((0..RUNS).map(|_| Run::new(&ceilings))));
+        assert_eq!(count, RUNS as u64);
+        let each = (BYTES.with(Cell::get) - before) / RUNS;
+        assert!(each <= 128, "{each} bytes");
+
+        let before = BYTES.with(Cell::get);
+        for run in &runs {
+            for tool in ["a tool", "another tool", "not declared", "nor this"] {
+                assert!(run.call(Planned::new(tool)).map(Call::keep).is_ok());
+            }
+        }
+        let each = (BYTES.with(Cell::get) - before) / RUNS;
+        assert!(each <= 4 * 72 + "not declared".len() + "nor this".len(), "{each} bytes for four tools");
+    }
+
+    /// Calls of tools that have been called before, alone, side by side, and beside other limits; and those that are refused.
+    #[test]
+    fn a_call_of_a_known_tool_allocates_nothing() {
+        let top = Run::new(&Ceilings::new().calls_of("search", 100));
+        let run = top.child(&Ceilings::new().tokens(1_000));
+        let (search, ask) = (Planned::new("search").tokens(3), Planned::new("ask").tokens(400));
+        run.reserve([search, ask]).unwrap().into_iter().for_each(Call::keep);
+        let requests = Bucket::with_clock(quota!("3/s burst 5"), Manual::new());
+        let joint = run.calling("search");
+        let limits = AllOf::new(["run", "requests"], (&joint, &requests));
+        let count = allocations(|| {
+            for _ in 0..20 {
+                let _ = black_box(run.call(search).map(|call| call.settle(1, 1)));
+                let _ = black_box(limits.try_acquire([1, 1]).map(drop));
+                if let Ok([first, second]) = run.reserve([search, ask]) {
+                    let _ = black_box(run.call(ask).map(drop).map_err(|refused| refused.ended()));
+                    first.release();
+                    second.settle(2, 2);
+                }
+                black_box((run.left(), run.spent(), run.is_over()));
+            }
+        });
+        assert_eq!((count, top.is_over()), (0, false));
     }
 }

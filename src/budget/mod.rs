@@ -2,12 +2,14 @@
 //!
 //! A call to a language model, or of a tool, costs what it turns out to cost. So an estimate is *reserved* before it starts,
 //! and *settled* when the cost is known: a [`Budget`] is a bucket that remembers what is needed to do that exactly. A call is
-//! often within several limits: [`AllOf`] asks them as one.
+//! often within several limits: [`AllOf`] asks them as one. And an agent that makes many calls is a [`Run`], with ceilings on what
+//! all of them may use.
 //!
 //! | to | use |
 //! |---|---|
 //! | charge an estimate, and settle it | [`Budget`] and [`Reservation`] |
 //! | ask several limits at once | [`AllOf`], or [`acquire_all`] for a list |
+//! | end an agent's loop at its ceilings | [`Run`] |
 //! | count the tokens of a text | [`CountTokens`]: [`CharsPerToken`], [`BytesPerToken`], or a tokenizer |
 //! | correct a count by what it turned out to be | [`Calibrated`] |
 //! | estimate an output that is not there yet | [`OutputEstimator`] on a [`History`] |
@@ -26,6 +28,7 @@ mod decimal;
 mod estimate;
 mod ratio;
 mod reserve;
+mod run;
 mod spend;
 pub mod tree;
 mod usage;
@@ -43,6 +46,10 @@ pub use self::ratio::{Ratio, RatioError};
 pub use self::reserve::{
     Account, Budget, BudgetBuilder, BudgetError, ById, Charging, Late, NotReserved, NotSettled, Progress,
     Reservation, Settled, Unsettled,
+};
+pub use self::run::{
+    Call, Calling, Ceiling, Ceilings, Ended, FanOut, NoCall, Planned, Reserved, Run, Spent, ToolName,
+    ToolTrace, Trace,
 };
 pub use self::spend::{Carry, Currency, Price, PriceError, PriceList, Spend, Tier, UnknownModel};
 pub use self::usage::{Absent, Reported, Shape, Side, TokenClass, Usage, Weights};

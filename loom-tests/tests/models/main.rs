@@ -38,6 +38,8 @@ mod reading;
 #[cfg(loom)]
 mod replace;
 #[cfg(loom)]
+mod run;
+#[cfg(loom)]
 mod sharded;
 #[cfg(loom)]
 mod table;

@@ -2,7 +2,9 @@
 
 use crate::bucket::{Bucket, Charge};
 use crate::budget::reserve::{Account, Budget, Late, Reservation, Settled};
+use crate::budget::run::{Call, Calling, FanOut, Planned};
 use crate::clock::Clock;
+use crate::decision::Denied;
 use crate::nanos::Nanos;
 
 use super::refused::Reason;
@@ -31,7 +33,7 @@ impl CallTime {
 
 /// Something that admits or refuses, and can take an admission back that has just been made.
 ///
-/// Implemented for [`Bucket`], [`Budget`] and, with their features, `inflight::InFlight`, `sharded::Sharded` and the limits of
+/// Implemented for [`Bucket`], [`Budget`], the calls of a run ([`Calling`], [`FanOut`]) and, with their features, `inflight::InFlight`, `sharded::Sharded` and the limits of
 /// `window`. A limit of your own may be one of several too:
 ///
 /// * [`look`](Self::look) and [`take`](Self::take) with the same cost and reading agree if nothing else happens between;
@@ -129,6 +131,77 @@ impl<C: Clock> Limit for Budget<C> {
     }
 }
 
+/// A cost is the estimate in tokens. An undo gives back exactly what was taken. A look at a call that can
+/// never fit ends the run.
+impl Limit for Calling<'_> {
+    type Held<'a>
+        = Call
+    where
+        Self: 'a;
+
+    fn reading(&self, _: &mut CallTime) -> Reading {
+        None
+    }
+
+    fn look(&self, cost: u64, _: Reading) -> Result<(), Reason> {
+        self.look(cost).map_err(Reason::from)
+    }
+
+    fn take(&self, cost: u64, _: Reading) -> Result<Call, Reason> {
+        self.take(cost).map_err(Reason::from)
+    }
+
+    fn undo(&self, held: Call) {
+        held.release();
+    }
+}
+
+/// A cost is a number of calls. An undo gives back exactly what was taken. A look at calls that can never fit
+/// ends the run.
+impl Limit for FanOut<'_> {
+    type Held<'a>
+        = Vec<Call>
+    where
+        Self: 'a;
+
+    fn reading(&self, _: &mut CallTime) -> Reading {
+        None
+    }
+
+    fn look(&self, cost: u64, _: Reading) -> Result<(), Reason> {
+        self.look(planned(self, cost)?).map_err(Reason::from)
+    }
+
+    fn take(&self, cost: u64, _: Reading) -> Result<Vec<Call>, Reason> {
+        self.take(planned(self, cost)?).map_err(Reason::from)
+    }
+
+    fn undo(&self, held: Vec<Call>) {
+        held.into_iter().for_each(Call::release);
+    }
+}
+
+/// With the tokens that the call has used, and the money that was estimated; [`Call::settle`] takes both.
+impl Grant for Call {
+    fn settle(self, actual: u64) -> Option<Result<Settled, Late>> {
+        let estimate = self.estimate();
+        Self::settle(self, actual, estimate.spend);
+        Some(Ok(Settled {
+            charged: actual,
+            given_back: estimate.tokens.saturating_sub(actual),
+            withheld: 0,
+            overrun: actual.saturating_sub(estimate.tokens),
+        }))
+    }
+}
+
+/// One figure does not tell what each of them has used: they are kept at their estimates.
+impl Grant for Vec<Call> {
+    fn settle(self, _: u64) -> Option<Result<Settled, Late>> {
+        None
+    }
+}
+
 /// It is final.
 impl<C: Clock> Grant for Charge<'_, C> {
     fn settle(self, _: u64) -> Option<Result<Settled, Late>> {
@@ -140,6 +213,15 @@ impl<A: Account> Grant for Reservation<A> {
     fn settle(self, actual: u64) -> Option<Result<Settled, Late>> {
         Some(Self::settle(self, actual))
     }
+}
+
+/// As many of the planned calls as it costs.
+fn planned<'r>(fan_out: &FanOut<'r>, cost: u64) -> Result<&'r [Planned<'r>], Reason> {
+    if cost == 0 {
+        return Err(Reason::Denied(Denied::ZeroCost));
+    }
+    let capacity = u64::try_from(fan_out.len()).unwrap_or(u64::MAX);
+    fan_out.first(cost).ok_or(Reason::Denied(Denied::OverCapacity { cost, capacity }))
 }
 
 #[cfg(feature = "inflight")]

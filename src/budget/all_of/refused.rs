@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::budget::run::{Ended, NoCall, Reserved};
 use crate::decision::Denied;
 #[cfg(feature = "inflight")]
 use crate::inflight::NoPermit;
@@ -17,12 +18,17 @@ pub enum Reason {
     /// Too much is in flight.
     #[cfg(feature = "inflight")]
     NoPermit(NoPermit),
+    /// A run is over. That is no refusal to come back from: nothing of it is ever refilled.
+    Ended(Ended),
+    /// A run's open calls have reserved what is left.
+    Reserved(Reserved),
 }
 
 /// The refusal of several limits that were asked as one. Nothing was taken from any of them.
 ///
-/// If more than one refuses, it names the one that stands in the way longest: one that refuses for ever, or else the one with
-/// the largest wait; of equal ones the first. A limit on work in flight has no wait to tell. It is named only if no other
+/// If more than one refuses, it names the one that stands in the way longest: a run that is over, or else one
+/// that refuses for ever, or else the one with the largest wait; of equal ones the first. A limit on work in
+/// flight, or a run whose own calls stand in the way, has no wait to tell. It is named only if no other
 /// refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a refusal means that the work may not start"]
@@ -37,12 +43,24 @@ pub struct Refused<'n> {
 pub struct Worst(Option<(usize, Reason)>);
 
 impl Reason {
-    /// How long until the same cost would fit; zero where that depends on work in flight, `None` if it never will.
+    /// How long until the same cost would fit; zero where that depends on work in flight or calls that are
+    /// open, `None` if it never will.
     pub fn wait(&self) -> Option<Duration> {
         match self {
             Self::Denied(denied) => denied.wait(),
             #[cfg(feature = "inflight")]
             Self::NoPermit(no) => no.is_for_now().then_some(Duration::ZERO),
+            Self::Ended(_) => None,
+            Self::Reserved(_) => Some(Duration::ZERO),
+        }
+    }
+
+    /// The end of the run, if that is why: no cost of it will be admitted again, while a reason without a
+    /// wait may be gone with a smaller one.
+    pub fn ended(&self) -> Option<Ended> {
+        match *self {
+            Self::Ended(ended) => Some(ended),
+            _ => None,
         }
     }
 }
@@ -63,13 +81,21 @@ impl<'n> Refused<'n> {
         self.reason
     }
 
-    /// The largest wait of all limits that refused, after which all would admit if nobody else takes the tokens first; zero
-    /// where only work in flight stands in the way, `None` if one of them never will admit.
+    /// The largest wait of all limits that refused, after which all would admit if nobody else takes the
+    /// tokens first; zero where only work in flight or calls that are open stand in the way, `None` if one of
+    /// them never will admit.
     pub fn wait(&self) -> Option<Duration> {
         self.reason.wait()
     }
 
-    /// The wait in whole seconds, rounded up and never zero, for a `Retry-After` field; `None` if it never will fit.
+    /// The end of the run, if one of the limits is a run that is over. To be told apart from all that a
+    /// caller may come back from.
+    pub fn ended(&self) -> Option<Ended> {
+        self.reason.ended()
+    }
+
+    /// The wait in whole seconds, rounded up and never zero, for a `Retry-After` field; `None` if it never
+    /// will fit.
     pub fn retry_after(&self) -> Option<Duration> {
         let wait = self.wait()?;
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
@@ -80,7 +106,8 @@ impl<'n> Refused<'n> {
 impl Worst {
     pub(super) fn add(&mut self, place: usize, reason: Reason) {
         let stands_longer = |than: Reason| match (reason.wait(), than.wait()) {
-            (None, than) => than.is_some(),
+            (None, None) => reason.ended().is_some() && than.ended().is_none(),
+            (None, Some(_)) => true,
             (Some(_), None) => false,
             (Some(wait), Some(than)) => wait > than,
         };
@@ -106,6 +133,17 @@ impl fmt::Display for Reason {
             Self::Denied(denied) => denied.fmt(f),
             #[cfg(feature = "inflight")]
             Self::NoPermit(no) => no.fmt(f),
+            Self::Ended(ended) => ended.fmt(f),
+            Self::Reserved(reserved) => reserved.fmt(f),
+        }
+    }
+}
+
+impl From<NoCall> for Reason {
+    fn from(no: NoCall) -> Self {
+        match no {
+            NoCall::Ended(ended) => Self::Ended(ended),
+            NoCall::Reserved(reserved) => Self::Reserved(reserved),
         }
     }
 }

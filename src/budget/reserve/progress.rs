@@ -21,7 +21,7 @@ impl Progress {
     }
 
     /// What the whole may be expected to use, given what was used so far: rounded up, with so many per cent of it in reserve.
-    /// Nothing can be said at the very beginning.
+    /// Nothing can be said at the very beginning, nor where the figures are too large to be worked out.
     pub(super) fn whole(self, used: u64, margin_percent: u32) -> Option<u64> {
         if self.done == 0 {
             return None;

@@ -1,5 +1,5 @@
 //! `budget`: what work costs, before and after; reservations against a replay of the whole history, guards, deadlines;
-//! several limits at once.
+//! several limits at once; runs; trees.
 
 #[cfg(feature = "inflight")]
 mod all_of;
@@ -14,6 +14,7 @@ mod providers;
 mod ratio;
 mod replay;
 mod reservation;
+mod run;
 mod spend;
 mod stress;
 mod tree;
