@@ -3,6 +3,8 @@
 mod books;
 mod builder;
 mod ledger;
+#[cfg(feature = "allowances")]
+mod live;
 mod outcome;
 mod progress;
 mod reservation;
@@ -16,6 +18,8 @@ use crossbeam_utils::CachePadded;
 use self::books::Books;
 pub use self::builder::BudgetBuilder;
 use self::ledger::Ledger;
+#[cfg(feature = "allowances")]
+pub(in crate::budget) use self::live::LiveBudget;
 pub use self::outcome::{BudgetError, Charging, Estimate, Late, Settled, Unsettled};
 pub use self::progress::Progress;
 use self::reservation::Claim;

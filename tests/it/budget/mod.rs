@@ -2,6 +2,8 @@
 
 #[cfg(feature = "inflight")]
 mod all_of;
+#[cfg(feature = "allowances")]
+mod allowances;
 mod replay;
 mod reservation;
 mod stress;
