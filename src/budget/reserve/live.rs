@@ -8,8 +8,9 @@
 //! The tokens that are held stay, as far as they fit: [`Held::Tokens`]. A replay with the settled amounts, in which a
 //! reservation took `x` less, holds `x` more before the change, up to the capacity at each moment, and then as much more as
 //! still fits after it. So the walk is the same: `x` is cut down to every deficit that was remembered, each measured by the
-//! capacity of its own time, and to the deficit right before and right after the change. Deficits are carried to the new
-//! units rounded down, the word rounded against the caller.
+//! capacity of its own time, and to the deficit right before the change. That right after it need not be remembered: until the
+//! next deficit that is, there is only refill, and so the next one is smaller. Deficits are carried to the new units rounded
+//! down, the word rounded against the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -119,7 +120,6 @@ impl State {
         self.ledger.note(arrival.saturating_sub(self.gcra.issued(now)));
         self.ledger.rescale(|units| u64::try_from(u128::from(units) * new / old).unwrap_or(u64::MAX));
         let arrival = Held::Tokens.carried(&self.gcra, &gcra, arrival, now);
-        self.ledger.note(arrival.saturating_sub(gcra.issued(now)));
         let word = Word::new(arrival);
         word.pause(now);
         (self.quota, self.gcra, self.word) = (quota, gcra, word);
