@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use tollgate::budget::allowances::Config;
+use proptest::prelude::*;
+use tollgate::budget::allowances::{Allowances, Config};
+
+use super::SEARCH;
 
 /// Each file `NAME.toml`, and `NAME.txt` with the error.
 #[test]
@@ -51,6 +54,45 @@ fn lines_are_counted_from_the_top_of_the_file() {
         let moved = lines(&format!("# Grüße\r\n\n{text}"));
         let expected: Vec<_> = lines(&text).into_iter().map(|(line, field)| (line + 2, field)).collect();
         assert_eq!(moved, expected, "{path}");
+    }
+}
+
+/// What nests too deeply is told too.
+#[test]
+fn depth_is_limited() {
+    for text in [
+        ["a"; 50_000].join("."),
+        format!("[{}]", ["tool"; 50_000].join(".")),
+        "a = ".to_owned() + &"[".repeat(50_000),
+    ] {
+        assert_eq!(text.parse::<Config>().unwrap_err().faults().len(), 1);
+    }
+}
+
+proptest! {
+    /// A file in which words have been exchanged is one, or has faults within its lines.
+    #[test]
+    fn any_file_is_answered(swaps in prop::collection::vec((any::<usize>(), any::<usize>()), 0..6), cut in 0..SEARCH.len()) {
+        let mut words: Vec<_> = SEARCH.split_inclusive([' ', '\n', '"', '[', ']']).collect();
+        for (one, other) in swaps {
+            let count = words.len();
+            words.swap(one % count, other % count);
+        }
+        let text = words.concat();
+        for text in [&text[..], &text[..cut]] {
+            match text.parse::<Config>() {
+                Ok(config) => {
+                    let told = Allowances::new(config).to_string();
+                    prop_assert!(told.starts_with("allowance"));
+                }
+                Err(error) => {
+                    prop_assert!(!error.faults().is_empty());
+                    for fault in error.faults() {
+                        prop_assert!((1..=text.lines().count().max(1) + 1).contains(&fault.line), "{fault}");
+                    }
+                }
+            }
+        }
     }
 }
 
