@@ -17,6 +17,7 @@
 //! | turn usage into what a limit counts | [`Weights`] |
 //! | turn usage into money | [`PriceList`], [`Price`] and [`Spend`] |
 //! | share an allowance by guarantees that are lent while they are not used | [`tree`] |
+//! | declare by name, in a file, what a program shares | `allowances` |
 //!
 //! Tokens and money are two limits. A cached input may cost a tenth of its price and still count in full against a
 //! quota, so neither is worked out from the other.
@@ -24,6 +25,8 @@
 //! All of it is arithmetic on whole numbers, exact until it is rounded once, at the end and against the caller.
 
 mod all_of;
+#[cfg(feature = "allowances")]
+pub mod allowances;
 mod decimal;
 mod estimate;
 mod ratio;

@@ -92,6 +92,13 @@ impl InFlight {
         LimitError::checked(limit).map(|limit| Self::of(limit, line::depth_for(limit)))
     }
 
+    /// [`new`](Self::new) for a limit that is known to be one; others are cut down to what can be.
+    #[cfg(feature = "allowances")]
+    pub(crate) fn clamped(limit: u32) -> Self {
+        let limit = limit.clamp(1, Self::MAX_LIMIT);
+        Self::of(limit, line::depth_for(limit))
+    }
+
     fn of(limit: u32, depth: usize) -> Self {
         Self { count: CachePadded::new(Count::new(limit)), line: Mutex::new(Waiting::new(depth)) }
     }

@@ -66,40 +66,71 @@ pub trait AnyGrant {
 ///
 /// [`Refused`] names the limit that refused, and tells the largest wait of all that refuse.
 pub fn acquire_all<'n, 'a>(demands: &[Demand<'n, 'a>]) -> Result<Vec<Box<dyn AnyGrant + 'a>>, Refused<'n>> {
+    let name = |place: usize| demands.get(place).map_or("", |demand| demand.name);
+    take_each(demands).map_err(|worst| worst.named(name))
+}
+
+/// One of several limits that are asked as one, with what is asked of it.
+pub(in crate::budget) trait Ask {
+    /// What is given out.
+    type Given;
+
+    fn reading(&self, time: &mut CallTime) -> Reading;
+    fn look(&self, now: Reading) -> Result<(), Reason>;
+    fn take(&self, now: Reading) -> Result<Self::Given, Reason>;
+    fn undo(given: Self::Given);
+}
+
+/// Takes from each or from none.
+pub(in crate::budget) fn take_each<A: Ask>(asked: &[A]) -> Result<Vec<A::Given>, Worst> {
     let mut time = CallTime::default();
-    let readings: Vec<_> = demands.iter().map(|demand| demand.limit.any_reading(&mut time)).collect();
+    let readings: Vec<_> = asked.iter().map(|one| one.reading(&mut time)).collect();
     let mut worst = Worst::default();
-    look_at_all(demands, &readings, &mut worst);
+    look_at_each(asked, &readings, &mut worst);
     if worst.is_refusal() {
-        return Err(worst.of(demands));
+        return Err(worst);
     }
-    let mut held = Vec::with_capacity(demands.len());
-    for (place, (demand, &now)) in demands.iter().zip(&readings).enumerate() {
-        match demand.limit.any_take(demand.cost, now) {
-            Ok(grant) => held.push(grant),
+    let mut held = Vec::with_capacity(asked.len());
+    for (place, (one, &now)) in asked.iter().zip(&readings).enumerate() {
+        match one.take(now) {
+            Ok(given) => held.push(given),
             Err(reason) => {
-                held.into_iter().rev().for_each(|grant| grant.undo());
+                held.into_iter().rev().for_each(A::undo);
                 let mut worst = Worst::default();
                 worst.add(place, reason);
-                look_at_all(demands, &readings, &mut worst);
-                return Err(worst.of(demands));
+                look_at_each(asked, &readings, &mut worst);
+                return Err(worst);
             }
         }
     }
     Ok(held)
 }
 
-fn look_at_all(demands: &[Demand<'_, '_>], readings: &[Reading], worst: &mut Worst) {
-    for (place, (demand, &now)) in demands.iter().zip(readings).enumerate() {
-        if let Err(reason) = demand.limit.any_look(demand.cost, now) {
+fn look_at_each<A: Ask>(asked: &[A], readings: &[Reading], worst: &mut Worst) {
+    for (place, (one, &now)) in asked.iter().zip(readings).enumerate() {
+        if let Err(reason) = one.look(now) {
             worst.add(place, reason);
         }
     }
 }
 
-impl Worst {
-    fn of<'n>(self, demands: &[Demand<'n, '_>]) -> Refused<'n> {
-        self.named(|place| demands.get(place).map_or("", |demand| demand.name))
+impl<'a> Ask for Demand<'_, 'a> {
+    type Given = Box<dyn AnyGrant + 'a>;
+
+    fn reading(&self, time: &mut CallTime) -> Reading {
+        self.limit.any_reading(time)
+    }
+
+    fn look(&self, now: Reading) -> Result<(), Reason> {
+        self.limit.any_look(self.cost, now)
+    }
+
+    fn take(&self, now: Reading) -> Result<Self::Given, Reason> {
+        self.limit.any_take(self.cost, now)
+    }
+
+    fn undo(given: Self::Given) {
+        given.undo();
     }
 }
 

@@ -22,6 +22,8 @@ pub use self::by_size::BySize;
 use self::chain::{Together, take_all};
 pub use self::limit::{CallTime, Grant, Limit, Reading};
 pub use self::list::{AnyGrant, AnyLimit, Demand, acquire_all};
+#[cfg(feature = "allowances")]
+pub(in crate::budget) use self::list::{Ask, take_each};
 use self::refused::Worst;
 pub use self::refused::{Reason, Refused};
 #[cfg(feature = "window")]

@@ -121,7 +121,7 @@ impl Worst {
     }
 
     #[cold]
-    pub(super) fn named<'n>(self, name: impl FnOnce(usize) -> &'n str) -> Refused<'n> {
+    pub(in crate::budget) fn named<'n>(self, name: impl FnOnce(usize) -> &'n str) -> Refused<'n> {
         let (place, reason) = self.0.unwrap_or((0, Reason::Denied(Denied::ZeroCost)));
         Refused { name: name(place), place, reason }
     }

@@ -73,6 +73,14 @@ impl Ledger {
         }
     }
 
+    /// Turns all that is remembered into other units. What was missing by now must have been noted.
+    #[cfg(feature = "allowances")]
+    pub(super) fn rescale(&mut self, to: impl Fn(u64) -> u64) {
+        for open in self.open.values_mut() {
+            open.least = to(open.least);
+        }
+    }
+
     /// Opens a reservation and tells its number. What was missing before its charge must have been noted.
     pub(super) fn open(&mut self, held: Held, deadline: u64) -> u64 {
         let number = self.made;

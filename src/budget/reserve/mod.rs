@@ -4,6 +4,8 @@ mod books;
 mod builder;
 mod by_id;
 mod ledger;
+#[cfg(feature = "allowances")]
+mod live;
 mod outcome;
 mod progress;
 mod reservation;
@@ -18,6 +20,8 @@ use self::books::Books;
 pub use self::builder::BudgetBuilder;
 pub use self::by_id::{ById, NotReserved, NotSettled};
 use self::ledger::Ledger;
+#[cfg(feature = "allowances")]
+pub(in crate::budget) use self::live::LiveBudget;
 pub use self::outcome::{BudgetError, Charging, Late, Settled, Unsettled};
 pub use self::progress::Progress;
 use self::reservation::Claim;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::books::Books;
 use super::ledger::Held;
-use super::{Budget, Late, Progress, Settled};
+use super::{Budget, Late, Policy, Progress, Settled};
 use crate::clock::Clock;
 use crate::nanos::Nanos;
 
@@ -165,6 +166,38 @@ impl Claim {
     pub(super) fn number(&self) -> u64 {
         self.number
     }
+
+    /// Closes the reservation in its books, or charges there what was used after it was closed.
+    pub(super) fn close(self, how: Close, books: &mut Books<'_>, policy: Policy) -> Result<Settled, Late> {
+        let actual = match how {
+            Close::Actual(tokens) => Some(tokens),
+            Close::Dropped => None,
+            Close::Failed => Some(policy.charging.of_failure().kept(self.held)),
+        };
+        match books.ledger.held(self.number) {
+            Some(held) => {
+                Ok(books.settle(self.number, held, actual.unwrap_or_else(|| policy.dropped.kept(held))))
+            }
+            None => Err(books.charge_late(policy.overdue.kept(self.held), actual)),
+        }
+    }
+
+    /// Charges in its books what was used beyond what is held, and gives back what is expected to be left.
+    pub(super) fn observe(
+        &mut self,
+        used: u64,
+        progress: Option<Progress>,
+        books: &mut Books<'_>,
+        policy: Policy,
+    ) {
+        if books.ledger.held(self.number).is_some() {
+            self.held = books.observe(self.number, self.held, used, progress, policy.margin_percent);
+            return;
+        }
+        let Late { kept, overrun } = books.charge_late(policy.overdue.kept(self.held), Some(used));
+        let tokens = kept.saturating_add(overrun);
+        self.held = Held { tokens, observed: Some(tokens) };
+    }
 }
 
 impl<A: Account> Drop for Reservation<A> {
@@ -187,34 +220,13 @@ impl<A: Account> fmt::Debug for Reservation<A> {
 
 impl<C: Clock> Keep for Budget<C> {
     fn close(&self, claim: Claim, how: Close, now: Option<Nanos>) -> Result<Settled, Late> {
-        let actual = match how {
-            Close::Actual(tokens) => Some(tokens),
-            Close::Dropped => None,
-            Close::Failed => Some(self.policy.charging.of_failure().kept(claim.held)),
-        };
-        self.with_books(now.unwrap_or_else(|| self.clock.now()), |books| {
-            match books.ledger.held(claim.number) {
-                Some(held) => Ok(books.settle(
-                    claim.number,
-                    held,
-                    actual.unwrap_or_else(|| self.policy.dropped.kept(held)),
-                )),
-                None => Err(books.charge_late(self.policy.overdue.kept(claim.held), actual)),
-            }
-        })
+        let now = now.unwrap_or_else(|| self.clock.now());
+        self.with_books(now, |books| claim.close(how, books, self.policy))
     }
 
     fn observe(&self, claim: &mut Claim, used: u64, progress: Option<Progress>, now: Option<Nanos>) {
-        let margin = self.policy.margin_percent;
-        self.with_books(now.unwrap_or_else(|| self.clock.now()), |books| {
-            if books.ledger.held(claim.number).is_some() {
-                claim.held = books.observe(claim.number, claim.held, used, progress, margin);
-                return;
-            }
-            let Late { kept, overrun } = books.charge_late(self.policy.overdue.kept(claim.held), Some(used));
-            let tokens = kept.saturating_add(overrun);
-            claim.held = Held { tokens, observed: Some(tokens) };
-        });
+        let now = now.unwrap_or_else(|| self.clock.now());
+        self.with_books(now, |books| claim.observe(used, progress, books, self.policy));
     }
 }
 

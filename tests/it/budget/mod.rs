@@ -3,6 +3,8 @@
 
 #[cfg(feature = "inflight")]
 mod all_of;
+#[cfg(feature = "allowances")]
+mod allowances;
 mod by_id;
 mod calibrated;
 mod count;
