@@ -26,6 +26,18 @@ fn left(budget: &Budget) -> (u64, u64, usize) {
     (level.available(), level.debt(), budget.open_reservations())
 }
 
+/// Case C64: of 58 and 80 that want 100 at once, exactly one is admitted.
+#[test]
+fn two_reserve_what_only_one_can_have() {
+    let outcomes = explore("budget_two_reserve", || {
+        let budget = budget(100);
+        let reserve = move |tokens| move || budget.reserve(tokens).map(|guard| guard.keep()).is_ok();
+        let (less, more) = race2(reserve(58), reserve(80));
+        (less, more, left(budget))
+    });
+    assert_eq!(outcomes, BTreeSet::from([(true, false, (42, 0, 0)), (false, true, (20, 0, 0))]));
+}
+
 /// Two settle while a third reserves: nothing is lost, and what is not there yet is refused.
 #[test]
 fn two_settle_while_a_third_reserves() {

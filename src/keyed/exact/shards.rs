@@ -21,7 +21,8 @@ use crate::word::Word;
 const SHARDS: usize = 16;
 
 pub(super) struct Shards<K, S> {
-    shards: [ReadMostly<Shard<K>>; SHARDS],
+    /// Boxed: five kilobytes are not for a caller's stack.
+    shards: Box<[ReadMostly<Shard<K>>; SHARDS]>,
     hasher: S,
 }
 
@@ -52,7 +53,7 @@ struct Entry<K> {
 impl<K, S: BuildHasher> Shards<K, S> {
     pub(super) fn new(rules: &Rules, hasher: S) -> Self {
         let empty = || Shard { rules: rules.clone(), entries: HashTable::new(), forgotten_at: 0 };
-        Self { shards: std::array::from_fn(|_| ReadMostly::new(empty())), hasher }
+        Self { shards: Box::new(std::array::from_fn(|_| ReadMostly::new(empty()))), hasher }
     }
 
     #[inline]
