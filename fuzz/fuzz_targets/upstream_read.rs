@@ -115,7 +115,8 @@ fn check(reading: &Reading<'_>, status: StatusCode, headers: &HeaderMap) {
     }
     assert!(reading.malformed().iter().all(|name| headers.contains_key(name)));
     let asked = reading.retry_after();
-    assert!(asked.is_none() || !status.is_success(), "a success asks for no wait");
+    let may_ask = |source| !status.is_success() || source == RetrySource::Pushback;
+    assert!(asked.is_none_or(|asked| may_ask(asked.source)), "a success asks for no wait, but gRPC's");
     if let Some(asked) = asked {
         assert!(asked.wait <= LONGEST && reading.wait() == Some(asked.wait));
         // Another way to the same number: whole seconds are never cut short.

@@ -116,7 +116,7 @@ impl Decimal {
 fn atoms(places: &str) -> Option<(u64, bool)> {
     let (mut atoms, mut worth, mut more) = (0_u64, Decimal::ATOMS_PER_ONE / 10, false);
     for byte in places.bytes() {
-        let digit = u64::from(byte.is_ascii_digit().then_some(byte - b'0')?);
+        let digit = u64::from(byte.is_ascii_digit().then(|| byte - b'0')?);
         atoms += digit * worth;
         more |= worth == 0 && digit > 0;
         worth /= 10;

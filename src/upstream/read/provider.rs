@@ -79,8 +79,14 @@ const MARKS: [(&str, Provider); 26] = [
 impl Provider {
     /// The provider that the names of the fields tell; none if they tell nothing about limits.
     pub fn detect(headers: &HeaderMap) -> Option<Self> {
-        let mark = |name: &str| MARKS.iter().position(|(beginning, _)| name.starts_with(beginning));
-        let best = headers.keys().filter_map(|name| mark(name.as_str())).min()?;
+        let mut best = MARKS.len();
+        for name in
+            headers.keys().map(|name| name.as_str()).filter(|name| name.starts_with(['a', 'o', 'r', 'x']))
+        {
+            // Only what stands above the best so far is of interest.
+            let mut above = MARKS.iter().take(best);
+            best = above.position(|(beginning, _)| name.starts_with(beginning)).unwrap_or(best);
+        }
         MARKS.get(best).map(|(_, provider)| *provider)
     }
 }

@@ -105,7 +105,8 @@ impl<'h> Reading<'h> {
         &self.malformed
     }
 
-    /// How long it asks to wait; never on success, where some upstreams send the field without meaning it.
+    /// How long it asks to wait. On success, where some upstreams send the field without meaning it, only gRPC's pushback
+    /// counts: its refusals have the status 200.
     pub const fn retry_after(&self) -> Option<RetryAfter> {
         self.retry_after
     }

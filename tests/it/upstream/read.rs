@@ -108,6 +108,15 @@ fn what_no_wait_mends_is_terminal() {
     assert!(!read(429, &none).is_terminal());
 }
 
+/// gRPC refuses with the status 200 and says so in its trailers.
+#[test]
+fn a_success_asks_for_no_wait_but_grpc_s_pushback() {
+    let fields = headers(&[("retry-after", "53"), ("retry-after-ms", "7"), ("x-amz-retry-after", "7")]);
+    assert_eq!(read(200, &fields).wait(), None);
+    let trailers = headers(&[("grpc-retry-pushback-ms", "1500")]);
+    assert_eq!(read(200, &trailers).wait(), Some(Duration::from_millis(1_500)));
+}
+
 #[test]
 fn shopify_tells_its_points_in_the_body_of_a_success() {
     let body = br#"{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":101,
