@@ -46,11 +46,31 @@ pub enum Provider {
     Generic,
 }
 
-/// Beginnings of names that only one provider uses, in order: a gateway's own fields stand beside those of whom it asks.
-const MARKS: [(&str, Provider); 26] = [
+/// Who wins where the marks of several stand: a gateway's own fields stand beside those of whom it asks.
+const PRECEDENCE: [Provider; 15] = [
+    Provider::Anthropic,
+    Provider::Azure,
+    Provider::Groq,
+    Provider::Shopify,
+    Provider::X,
+    Provider::Cohere,
+    Provider::Together,
+    Provider::Bedrock,
+    Provider::Discord,
+    Provider::GitHub,
+    Provider::Mistral,
+    Provider::Cerebras,
+    Provider::Envoy,
+    Provider::OpenAi,
+    Provider::Generic,
+];
+
+/// Beginnings of names that only one provider uses.
+const MARKS: [(&str, Provider); 13] = [
     ("anthropic-", Provider::Anthropic),
-    ("x-ratelimit-renewalperiod-", Provider::Azure),
-    ("x-ratelimit-abusepenalty-", Provider::Azure),
+    ("openai-", Provider::OpenAi),
+    ("ratelimit", Provider::Generic),
+    ("x-ms-", Provider::Azure),
     ("x-groq-", Provider::Groq),
     ("x-shopify-", Provider::Shopify),
     ("x-rate-limit-", Provider::X),
@@ -58,35 +78,46 @@ const MARKS: [(&str, Provider); 26] = [
     ("x-endpoint-monthly-call-", Provider::Cohere),
     ("x-tokenlimit-", Provider::Together),
     ("x-amzn-bedrock-", Provider::Bedrock),
-    ("x-ratelimit-bucket", Provider::Discord),
-    ("x-ratelimit-reset-after", Provider::Discord),
-    ("x-ratelimit-global", Provider::Discord),
-    ("x-ratelimit-scope", Provider::Discord),
     ("x-github-", Provider::GitHub),
-    ("x-ratelimit-resource", Provider::GitHub),
-    ("x-ratelimit-limit-req-", Provider::Mistral),
-    ("x-ratelimit-remaining-req-", Provider::Mistral),
-    ("x-ratelimit-tokens-query-cost", Provider::Mistral),
-    ("x-ratelimit-limit-requests-day", Provider::Cerebras),
-    ("x-ratelimit-limit-tokens-minute", Provider::Cerebras),
     ("x-envoy-ratelimited", Provider::Envoy),
-    ("openai-", Provider::OpenAi),
-    ("x-ms-", Provider::Azure),
-    ("x-ratelimit-", Provider::Generic),
-    ("ratelimit", Provider::Generic),
+];
+
+/// The same of what follows `x-ratelimit-`.
+const MARKS_OF_RATE_LIMIT: [(&str, Provider); 12] = [
+    ("renewalperiod-", Provider::Azure),
+    ("abusepenalty-", Provider::Azure),
+    ("bucket", Provider::Discord),
+    ("reset-after", Provider::Discord),
+    ("global", Provider::Discord),
+    ("scope", Provider::Discord),
+    ("resource", Provider::GitHub),
+    ("limit-req-", Provider::Mistral),
+    ("remaining-req-", Provider::Mistral),
+    ("tokens-query-cost", Provider::Mistral),
+    ("limit-requests-day", Provider::Cerebras),
+    ("limit-tokens-minute", Provider::Cerebras),
 ];
 
 impl Provider {
     /// The provider that the names of the fields tell; none if they tell nothing about limits.
     pub fn detect(headers: &HeaderMap) -> Option<Self> {
-        let mut best = MARKS.len();
-        for name in
-            headers.keys().map(|name| name.as_str()).filter(|name| name.starts_with(['a', 'o', 'r', 'x']))
-        {
-            // Only what stands above the best so far is of interest.
-            let mut above = MARKS.iter().take(best);
-            best = above.position(|(beginning, _)| name.starts_with(beginning)).unwrap_or(best);
+        let mut best = PRECEDENCE.len();
+        for provider in headers.keys().filter_map(|name| Self::marked(name.as_str())) {
+            let mut above = PRECEDENCE.iter().take(best);
+            best = above.position(|other| *other == provider).unwrap_or(best);
         }
-        MARKS.get(best).map(|(_, provider)| *provider)
+        PRECEDENCE.get(best).copied()
+    }
+
+    /// Whose mark a name is.
+    fn marked(name: &str) -> Option<Self> {
+        let among = |marks: &[(&str, Self)], name: &str| {
+            let mark = marks.iter().find(|(beginning, _)| name.starts_with(beginning));
+            mark.map(|(_, provider)| *provider)
+        };
+        if let Some(rest) = name.strip_prefix("x-ratelimit-") {
+            return among(&MARKS_OF_RATE_LIMIT, rest).or(Some(Self::Generic));
+        }
+        name.starts_with(['a', 'o', 'r', 'x']).then(|| among(&MARKS, name)).flatten()
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use core::time::Duration;
 
 use http::header::AGE;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::fields::Fields;
 use super::ietf::{self, IetfDraft, POLICY, RATE_LIMIT};
@@ -68,7 +68,7 @@ impl Reader {
         let mut last = None;
         for (name, value) in headers {
             // Of a field that is repeated the first counts.
-            if last.replace(name) == Some(name) || own(&mut reading, name, text(value)) {
+            if last.replace(name) == Some(name) || own(&mut reading, name, value) {
                 continue;
             }
             let Some(place) = Place::of(name.as_str()) else { continue };
@@ -108,27 +108,27 @@ fn read_waits(reading: &mut Reading<'_>, headers: &HeaderMap) {
 }
 
 /// Reads a field that speaks of the response as a whole. Whether it was one.
-fn own<'h>(reading: &mut Reading<'h>, name: &HeaderName, text: Option<&'h str>) -> bool {
-    let text = text.unwrap_or_default();
-    let truth = match text {
+fn own<'h>(reading: &mut Reading<'h>, name: &HeaderName, value: &'h HeaderValue) -> bool {
+    let text = || text(value).unwrap_or_default();
+    let truth = || match text() {
         "true" => Some(true),
         "false" => Some(false),
         _ => None,
     };
     match name.as_str() {
-        "x-should-retry" | "stripe-should-retry" => reading.should_retry = truth,
-        "grpc-retry-pushback-ms" => reading.pushback = Some(Pushback::parse(text)),
-        "x-ratelimit-bucket" => reading.bucket = Some(text),
-        "x-ratelimit-resource" => reading.resource = Some(text),
-        "x-ratelimit-global" => reading.is_global = truth,
-        "x-ratelimit-scope" => reading.scope = scope(text),
+        "x-should-retry" | "stripe-should-retry" => reading.should_retry = truth(),
+        "grpc-retry-pushback-ms" => reading.pushback = Some(Pushback::parse(text())),
+        "x-ratelimit-bucket" => reading.bucket = Some(text()),
+        "x-ratelimit-resource" => reading.resource = Some(text()),
+        "x-ratelimit-global" => reading.is_global = truth(),
+        "x-ratelimit-scope" => reading.scope = scope(text()),
         "x-ratelimit-tokens-query-cost" | "ratelimitbysize-query-cost" => {
-            reading.query_cost = count(text);
+            reading.query_cost = count(text());
             if reading.query_cost.is_none() {
                 reading.spoil(name);
             }
         }
-        _ if name == AGE => reading.age = count(text).map(Duration::from_secs),
+        _ if name == AGE => reading.age = count(text()).map(Duration::from_secs),
         _ => return false,
     }
     true
