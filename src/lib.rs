@@ -55,6 +55,8 @@ pub mod window;
 mod adjustable_shards;
 #[cfg(feature = "budget")]
 pub mod budget;
+#[cfg(feature = "upstream")]
+pub mod upstream;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]

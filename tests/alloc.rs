@@ -408,3 +408,74 @@ mod budget {
         assert_eq!((count, top.is_over()), (0, false));
     }
 }
+
+#[cfg(feature = "upstream")]
+mod upstream {
+    use std::time::SystemTime;
+
+    use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+    use tollgate::upstream::{Provider, Reader};
+
+    use super::{allocations, black_box};
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        pairs.iter().map(pair).collect()
+    }
+
+    /// What stands beside the fields that are read.
+    const BESIDE: [(&str, &str); 6] = [
+        ("date", "Thu, 01 Jan 2026 00:00:00 GMT"),
+        ("content-type", "application/json"),
+        ("server", "cloudflare"),
+        ("request-id", "req_0123456789"),
+        ("strict-transport-security", "max-age=31536000"),
+        ("retry-after", "12"),
+    ];
+
+    #[test]
+    fn reading_what_providers_say_allocates_nothing() {
+        let openai = [
+            ("x-ratelimit-limit-requests", "5000"),
+            ("x-ratelimit-remaining-requests", "4999"),
+            ("x-ratelimit-reset-requests", "12ms"),
+            ("x-ratelimit-limit-tokens", "160000"),
+            ("x-ratelimit-remaining-tokens", "159976"),
+            ("x-ratelimit-reset-tokens", "9ms"),
+        ];
+        let anthropic = [
+            ("anthropic-ratelimit-requests-limit", "4000"),
+            ("anthropic-ratelimit-requests-remaining", "3999"),
+            ("anthropic-ratelimit-requests-reset", "2026-01-01T00:00:01Z"),
+            ("anthropic-ratelimit-input-tokens-limit", "400000"),
+            ("anthropic-ratelimit-input-tokens-remaining", "399000"),
+            ("anthropic-ratelimit-input-tokens-reset", "2026-01-01T00:00:01Z"),
+            ("anthropic-ratelimit-output-tokens-limit", "80000"),
+            ("anthropic-ratelimit-output-tokens-remaining", "80000"),
+            ("anthropic-ratelimit-output-tokens-reset", "2026-01-01T00:00:00Z"),
+        ];
+        let github = [
+            ("x-ratelimit-limit", "5000"),
+            ("x-ratelimit-remaining", "4999"),
+            ("x-ratelimit-reset", "1767229200"),
+            ("x-ratelimit-resource", "core"),
+        ];
+        let sets: [(Provider, &[_], usize); 3] = [
+            (Provider::OpenAi, &openai, 2),
+            (Provider::Anthropic, &anthropic, 3),
+            (Provider::GitHub, &github, 1),
+        ];
+        for (provider, fields, windows) in sets {
+            let headers = headers(&[&BESIDE, fields].concat());
+            for reader in [Reader::new(), Reader::of(provider)] {
+                let count = allocations(|| {
+                    let reading =
+                        reader.read(StatusCode::TOO_MANY_REQUESTS, &headers, SystemTime::UNIX_EPOCH);
+                    assert_eq!(black_box(&reading).windows().len(), windows, "{provider:?}");
+                    assert!(reading.retry_after().is_some() && reading.malformed().is_empty());
+                });
+                assert_eq!(count, 0, "{provider:?}");
+            }
+        }
+    }
+}

@@ -28,6 +28,8 @@ mod quota;
 #[cfg(feature = "sharded")]
 mod sharded;
 mod snapshot;
+#[cfg(feature = "upstream")]
+mod upstream;
 #[cfg(feature = "wait")]
 mod wait;
 #[cfg(feature = "window")]

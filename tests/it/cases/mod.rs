@@ -24,6 +24,8 @@ mod keyed;
 mod queue;
 mod refund;
 mod rounding;
+#[cfg(feature = "upstream")]
+mod upstream;
 #[cfg(feature = "wait")]
 mod wait;
 #[cfg(feature = "window")]

@@ -1,0 +1,4 @@
+//! `upstream`: what responses say.
+
+mod read;
+mod vectors;
