@@ -52,7 +52,7 @@ fn most_in_any(length: u64, admitted: &[(u64, u64)]) -> u64 {
 }
 
 #[test]
-fn the_log_holds_in_every_interval() {
+fn a_log_holds_in_every_interval() {
     let limit = log(50, 10_000);
     let admitted = admissions(&limit, 20_000, 37);
     assert!(most_in_any(10_000, &admitted) <= 50);
@@ -108,5 +108,9 @@ fn exact_total<A: Algorithm + Sync>(limit: &Windowed<A, Manual>) {
 fn exactly_the_limit_is_admitted_at_once() {
     exact_total(&fixed(255, 1000));
     exact_total(&counter(7, 1000));
+}
+
+#[test]
+fn a_log_admits_exactly_the_limit_at_once() {
     exact_total(&log(300, 1000));
 }
