@@ -119,7 +119,7 @@ impl<C: Clock> Adjustable<C> {
     /// # Ok::<(), tollgate::Denied>(())
     /// ```
     pub fn adjust(&self, quota: Quota, held: Held) {
-        self.cells.change(quota, held, || self.clock.now().as_u64());
+        self.cells.change(quota, held, || self.clock.now_ordered().as_u64());
     }
 
     /// [`adjust`](Self::adjust) at a reading of the bucket's clock, which should be no older than any that it has been

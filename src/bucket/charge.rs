@@ -41,7 +41,7 @@ impl<C: Clock> Charge<'_, C> {
     pub fn undo(self) {
         // The clock is read anew for each attempt, after the word: a reading older than one that an admission in
         // between used would overlook refill that has made good a part of the charge.
-        self.give_back(|| self.bucket.clock.now());
+        self.give_back(|| self.bucket.clock.now_ordered());
     }
 
     /// Gives the tokens back as of the reading `now`, which must be no older than any that the bucket has been asked

@@ -54,6 +54,11 @@ impl Clock for Glancing {
     }
 
     #[inline]
+    fn now_ordered(&self) -> Nanos {
+        self.precise.now_ordered()
+    }
+
+    #[inline]
     fn glance(&self) -> Option<RangeInclusive<Nanos>> {
         let earliest = self.coarse.now();
         Some(earliest..=earliest.saturating_add(self.late))

@@ -50,6 +50,17 @@ pub trait Clock {
     /// The time now.
     fn now(&self) -> Nanos;
 
+    /// The time now, no earlier than any reading that another thread took before it did what this thread has seen of it.
+    ///
+    /// A processor may read its counter while loads that stand ahead of it in the program are still under way, so that
+    /// [`now`](Self::now) tells a time up to some hundred nanoseconds earlier than a reading which led to what was loaded.
+    /// Where that would matter, as in undoing an admission of another thread's time, limiters ask for this. It is the
+    /// same for a clock that is not a bare counter; one that wraps another passes the call on.
+    #[inline]
+    fn now_ordered(&self) -> Nanos {
+        self.now()
+    }
+
     /// The earliest and the latest time that it can be now, for a clock that can tell those for less than a reading.
     ///
     /// What would be refused even at the latest is then refused without a reading. `Glancing` is such a clock.
@@ -73,6 +84,11 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 
     #[inline]
+    fn now_ordered(&self) -> Nanos {
+        (**self).now_ordered()
+    }
+
+    #[inline]
     fn glance(&self) -> Option<RangeInclusive<Nanos>> {
         (**self).glance()
     }
@@ -88,6 +104,11 @@ impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
     #[inline]
     fn now(&self) -> Nanos {
         (**self).now()
+    }
+
+    #[inline]
+    fn now_ordered(&self) -> Nanos {
+        (**self).now_ordered()
     }
 
     #[inline]

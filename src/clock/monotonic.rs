@@ -81,6 +81,14 @@ impl Clock for Monotonic {
     }
 
     #[inline]
+    fn now_ordered(&self) -> Nanos {
+        match &self.reader {
+            Reader::Tsc { counter, origin } => Nanos::new(counter.delta_as_nanos(*origin, ordered(counter))),
+            Reader::Instant { origin } => elapsed(origin),
+        }
+    }
+
+    #[inline]
     fn is_of_the_process(&self) -> bool {
         true
     }
@@ -90,6 +98,22 @@ impl Clock for Monotonic {
 #[inline(never)]
 fn elapsed(origin: &Instant) -> Nanos {
     Nanos::from_duration(origin.elapsed())
+}
+
+/// The counter, read after all loads ahead of it. `RDTSCP` waits for them (Intel SDM vol. 2B, AMD APM vol. 3), and quanta
+/// uses no counter without it.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn ordered(_: &quanta::Clock) -> u64 {
+    safe_arch::read_timestamp_counter_p(&mut 0)
+}
+
+/// The counter, read after all loads ahead of it: the system reads it itself behind a barrier first.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn ordered(counter: &quanta::Clock) -> u64 {
+    std::hint::black_box(Instant::now());
+    counter.raw()
 }
 
 impl Reader {
@@ -151,17 +175,14 @@ fn reads_counter(clock: &quanta::Clock) -> bool {
 
 /// Whether threads that pass readings to each other ever see the counter go back.
 fn cores_agree(clock: &quanta::Clock) -> bool {
-    // A reading may be taken a little before the load that stands ahead of it in the program. So much is harmless: a
-    // core ahead by it would keep the others out by as much.
-    const TOLERANCE: u64 = 4_096;
     const READINGS: u32 = 50_000;
     let latest = AtomicU64::new(0);
     let never_back = || {
         (0..READINGS).all(|_| {
             let seen = latest.load(Ordering::Acquire);
-            let reading = clock.raw();
+            let reading = ordered(clock);
             latest.fetch_max(reading, Ordering::AcqRel);
-            reading.saturating_add(TOLERANCE) >= seen
+            reading >= seen
         })
     };
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 64);

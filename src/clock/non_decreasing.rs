@@ -49,7 +49,7 @@ impl<C: Clock> Clock for NonDecreasing<C> {
             // the clock is read, so whoever sees a correction also sees the step back that it corrects.
             let latest = self.latest.load(Ordering::Acquire);
             let offset = self.offset.load(Ordering::Acquire);
-            let reading = self.clock.now().as_u64().saturating_add(offset);
+            let reading = self.clock.now_ordered().as_u64().saturating_add(offset);
             if reading >= latest {
                 let before = self.latest.fetch_max(reading, Ordering::AcqRel);
                 return Nanos::new(reading.max(before));

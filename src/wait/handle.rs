@@ -51,7 +51,7 @@ impl<L: Spaced> Book for L {
 
     fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
         let bucket = self.bucket();
-        bucket.give_place_back(booked, L::SPACING, || now.unwrap_or_else(|| bucket.clock().now()));
+        bucket.give_place_back(booked, L::SPACING, || now.unwrap_or_else(|| bucket.clock().now_ordered()));
     }
 
     fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {

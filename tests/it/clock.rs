@@ -229,3 +229,48 @@ mod with_std {
         assert!(admitted.len() > burst as usize, "refill was seen: {}", admitted.len());
     }
 }
+
+#[cfg(feature = "std")]
+mod stress {
+    use std::sync::Barrier;
+
+    use tollgate::Monotonic;
+
+    use super::*;
+
+    /// Two threads that pass readings to each other, each taking its own after it has seen the other's.
+    fn never_go_back(read: impl Fn() -> Nanos + Sync) -> bool {
+        let (latest, gate) = (AtomicU64::new(0), Barrier::new(2));
+        let goes_on = || {
+            let seen = latest.load(Acquire);
+            let reading = read().as_u64();
+            latest.fetch_max(reading, AcqRel);
+            reading >= seen
+        };
+        let work = || {
+            gate.wait();
+            (0..1_000_000).all(|_| goes_on())
+        };
+        thread::scope(|scope| {
+            let threads = [scope.spawn(work), scope.spawn(work)];
+            threads.into_iter().all(|thread| thread.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn an_ordered_reading_is_no_earlier_than_what_the_thread_has_seen() {
+        let clock = Monotonic::new();
+        assert!(never_go_back(|| clock.now_ordered()));
+        let shared = Arc::new(&clock);
+        assert!(never_go_back(|| shared.now_ordered()), "an `Arc` and a reference pass the call on");
+    }
+
+    /// A counter that is read a little early has not stepped back: nothing is added to what it says.
+    #[test]
+    fn under_the_adaptor_an_even_clock_stays_what_it_is() {
+        let (even, adapted) = (Monotonic::new(), NonDecreasing::new(Monotonic::new()));
+        assert!(never_go_back(|| adapted.now()));
+        let reading = adapted.now();
+        assert!(reading <= even.now_ordered(), "{reading:?} is ahead");
+    }
+}

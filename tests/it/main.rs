@@ -37,6 +37,7 @@ mod window;
 
 mod cases;
 mod floors;
+mod ordered;
 mod properties;
 #[cfg(feature = "std")]
 mod stress;

@@ -129,7 +129,7 @@ impl State {
 
 impl<C: Clock> Keep for LiveBudget<C> {
     fn close(&self, claim: Claim, how: Close, now: Option<Nanos>) -> Result<Settled, Late> {
-        let now = now.unwrap_or_else(|| self.clock.now());
+        let now = now.unwrap_or_else(|| self.clock.now_ordered());
         self.with_books(now, |books| claim.close(how, books, self.policy))
     }
 

@@ -157,7 +157,7 @@ impl<C: Clock> Tree<C> {
         &self,
         shares: impl IntoIterator<Item = (&'n str, Share)>,
     ) -> Result<(), TreeError> {
-        self.store.set_shares(shares, || self.clock.now())
+        self.store.set_shares(shares, || self.clock.now_ordered())
     }
 
     /// [`set_shares`](Self::set_shares) at a reading of the tree's clock.

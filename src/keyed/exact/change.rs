@@ -87,7 +87,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
     ///
     /// [`KeyedError::NoSuchClass`], or [`KeyedError::InitialFill`] for a quota that does not start full. Nothing is changed.
     pub fn adjust(&self, class: usize, quota: Quota, held: Held) -> Result<(), KeyedError> {
-        self.change(class, quota, held, || self.clock.now())
+        self.change(class, quota, held, || self.clock.now_ordered())
     }
 
     /// [`adjust`](Self::adjust) at a reading of the limiter's clock, which should be no older than any that it has been

@@ -156,7 +156,7 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
     /// do the same a little at a time, so there is no need for it while calls come.
     pub fn sweep(&self) -> usize {
         let now = self.now();
-        self.sets.iter().for_each(|set| set.sweep(now, || self.now()));
+        self.sets.iter().for_each(|set| set.sweep(now, || self.reading(self.clock.now_ordered())));
         self.len()
     }
 
@@ -211,7 +211,7 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
     #[cold]
     #[inline(never)]
     fn admit_slowly(&self, set: &Set, tag: Tag, tokens: u64, cost: Cost) -> Result<(), Denied> {
-        self.told(set.admit_slowly(tag, cost, || self.now()), tokens, cost)
+        self.told(set.admit_slowly(tag, cost, || self.reading(self.clock.now_ordered())), tokens, cost)
     }
 
     #[inline]
@@ -235,7 +235,12 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
 
     #[inline(always)]
     fn now(&self) -> Reading {
-        let nanos = self.clock.now().as_u64();
+        self.reading(self.clock.now())
+    }
+
+    #[inline(always)]
+    fn reading(&self, now: Nanos) -> Reading {
+        let nanos = now.as_u64();
         Reading { nanos, issued: self.gcra.issued(nanos), reach: self.reach }
     }
 

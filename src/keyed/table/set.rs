@@ -21,7 +21,8 @@
 //! # Readings
 //!
 //! A word that another key has taken was full at a reading that this call's may precede. The reading for the first
-//! admission is therefore taken after the second look, which acquires all that was done to the set before it.
+//! admission is therefore taken after the second look, which acquires all that was done to the set before it, and in
+//! order with it: a processor may read a plain counter earlier than the program says.
 
 use crate::gcra::Cost;
 use crate::keyed::table::packed::{Packed, Tag};
@@ -118,7 +119,7 @@ impl Set {
         }
     }
 
-    /// The same, come what may: inserts the key if it has no word. `now` reads the clock.
+    /// The same, come what may: inserts the key if it has no word. `now` reads the clock, in order.
     #[cold]
     pub(super) fn admit_slowly(&self, tag: Tag, cost: Cost, now: impl Fn() -> Reading) -> Answer {
         loop {
@@ -156,7 +157,7 @@ impl Set {
 
     /// Frees the words that have passed, before they could seem to lie ahead again, and claims that were left behind.
     ///
-    /// The clock is read once more after a word that is to be freed: what seems left over from long ago may just be new to
+    /// The clock is read once more, in order, after a word that is to be freed: what seems left over from long ago may just be new to
     /// a thread that stalled.
     pub(super) fn sweep(&self, earlier: Reading, now: impl Fn() -> Reading) {
         for place in 0..PLACES {

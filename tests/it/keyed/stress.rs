@@ -42,13 +42,20 @@ struct Stalling;
 
 impl Clock for Stalling {
     fn now(&self) -> Nanos {
-        let now = Monotonic::new().now();
-        TOLD.set(now.as_u64());
-        if random().is_multiple_of(64) {
-            thread::yield_now();
-        }
-        now
+        told(Monotonic::new().now())
     }
+
+    fn now_ordered(&self) -> Nanos {
+        told(Monotonic::new().now_ordered())
+    }
+}
+
+fn told(now: Nanos) -> Nanos {
+    TOLD.set(now.as_u64());
+    if random().is_multiple_of(64) {
+        thread::yield_now();
+    }
+    now
 }
 
 /// An admission of a key.
