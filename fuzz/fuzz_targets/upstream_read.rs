@@ -23,13 +23,14 @@ const PROVIDERS: [Provider; 8] = [
     Provider::GitHub,
     Provider::Generic,
 ];
-const NAMES: [&str; 36] = [
+const NAMES: [&str; 37] = [
     "date",
     "age",
     "retry-after",
     "retry-after-ms",
     "x-amz-retry-after",
     "grpc-retry-pushback-ms",
+    "grpc-status-details-bin",
     "ratelimit",
     "ratelimit-policy",
     "ratelimit-limit",
@@ -115,7 +116,8 @@ fn check(reading: &Reading<'_>, status: StatusCode, headers: &HeaderMap) {
     }
     assert!(reading.malformed().iter().all(|name| headers.contains_key(name)));
     let asked = reading.retry_after();
-    let may_ask = |source| !status.is_success() || source == RetrySource::Pushback;
+    let is_grpc = |source| matches!(source, RetrySource::Pushback | RetrySource::StatusDetails);
+    let may_ask = |source| !status.is_success() || is_grpc(source);
     assert!(asked.is_none_or(|asked| may_ask(asked.source)), "a success asks for no wait, but gRPC's");
     if let Some(asked) = asked {
         assert!(asked.wait <= LONGEST && reading.wait() == Some(asked.wait));

@@ -2,6 +2,7 @@
 
 mod body;
 mod fields;
+mod grpc;
 mod ietf;
 mod moment;
 mod names;

@@ -8,6 +8,7 @@ use http::header::AGE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::fields::Fields;
+use super::grpc;
 use super::ietf::{self, IetfDraft, POLICY, RATE_LIMIT};
 use super::moment::Moment;
 use super::names::Place;
@@ -98,13 +99,25 @@ impl Reader {
     }
 }
 
+/// `google.rpc.Status` in the trailers of gRPC.
+const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+
 fn read_waits(reading: &mut Reading<'_>, headers: &HeaderMap) {
     let asked = retry_after(reading.status, headers, reading.base, &mut |name| reading.spoil(name));
     let pushed = reading.pushback.and_then(|pushback| match pushback {
         Pushback::After(wait) => Some(RetryAfter { wait, source: RetrySource::Pushback }),
         Pushback::Never => None,
     });
-    reading.retry_after = asked.or(pushed);
+    reading.retry_after = asked.or(pushed).or_else(|| told_in_details(reading, headers));
+}
+
+fn told_in_details(reading: &mut Reading<'_>, headers: &HeaderMap) -> Option<RetryAfter> {
+    let details = headers.get(DETAILS)?;
+    let delay = grpc::retry_delay(details.as_bytes()).unwrap_or_else(|()| {
+        reading.spoil(&DETAILS);
+        None
+    });
+    delay.map(|wait| RetryAfter { wait, source: RetrySource::StatusDetails })
 }
 
 /// Reads a field that speaks of the response as a whole. Whether it was one.
@@ -117,6 +130,7 @@ fn own<'h>(reading: &mut Reading<'h>, name: &HeaderName, value: &'h HeaderValue)
     };
     match name.as_str() {
         "x-should-retry" | "stripe-should-retry" => reading.should_retry = truth(),
+        "grpc-status" => reading.class = grpc::class(text()),
         "grpc-retry-pushback-ms" => reading.pushback = Some(Pushback::parse(text())),
         "x-ratelimit-bucket" => reading.bucket = Some(text()),
         "x-ratelimit-resource" => reading.resource = Some(text()),

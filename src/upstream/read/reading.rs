@@ -106,7 +106,7 @@ impl<'h> Reading<'h> {
     }
 
     /// How long it asks to wait. On success, where some upstreams send the field without meaning it, only gRPC's pushback
-    /// counts: its refusals have the status 200.
+    /// and the `RetryInfo` of its status count: its refusals have the status 200.
     pub const fn retry_after(&self) -> Option<RetryAfter> {
         self.retry_after
     }
@@ -121,7 +121,7 @@ impl<'h> Reading<'h> {
         self.should_retry
     }
 
-    /// What the failure means, once the body was read.
+    /// What the failure means, once the body was read, or as gRPC's status tells.
     pub const fn class(&self) -> Option<Class> {
         self.class
     }

@@ -38,6 +38,8 @@ pub enum RetrySource {
     RetryAfter,
     /// gRPC's `grpc-retry-pushback-ms`.
     Pushback,
+    /// `google.rpc.RetryInfo` in gRPC's `grpc-status-details-bin`.
+    StatusDetails,
     /// The body.
     Body,
 }

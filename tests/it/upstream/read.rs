@@ -117,6 +117,55 @@ fn a_success_asks_for_no_wait_but_grpc_s_pushback() {
     assert_eq!(read(200, &trailers).wait(), Some(Duration::from_millis(1_500)));
 }
 
+/// `google.rpc.Status` as Google's own library writes it.
+#[test]
+fn grpc_tells_the_delay_in_the_details_of_its_status() {
+    const QUOTA_FAILURE_AND_34_074824224_S: &str = concat!(
+        "CAgSE1Jlc291cmNlIGV4aGF1c3RlZC4aTwordHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlF1b3RhRmFpbHVyZRIgCh4KCXBy",
+        "b2plY3Q6MRIRbGltaXQgb2YgcmVxdWVzdHMaNQoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIJCgcIIhCg",
+        "9NYj",
+    );
+    const TWO_S_AND_7_000000001_S: &str = concat!(
+        "CAgSE1Jlc291cmNlIGV4aGF1c3RlZC4aMAoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIECgIIAhoyCih0",
+        "eXBlLmdvb2dsZWFwaXMuY29tL2dvb2dsZS5ycGMuUmV0cnlJbmZvEgYKBAgHEAEaTwordHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUu",
+        "cnBjLlF1b3RhRmFpbHVyZRIgCh4KCXByb2plY3Q6MRIRbGltaXQgb2YgcmVxdWVzdHM=",
+    );
+    const MINUS_5_S: &str = concat!(
+        "CAgSE1Jlc291cmNlIGV4aGF1c3RlZC4aOQoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxINCgsI+///////",
+        "////AQ==",
+    );
+    const TEN_THOUSAND_YEARS: &str = "CAgSE1Jlc291cmNlIGV4aGF1c3RlZC4aNQoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIJCgcIgLyuzpcJ";
+    let told = |details: &str| {
+        let trailers = headers(&[("grpc-status", "8"), ("grpc-status-details-bin", details)]);
+        let reading = read(200, &trailers);
+        assert_eq!(reading.class(), Some(Class::RateLimit));
+        (reading.wait(), reading.malformed().len())
+    };
+    assert_eq!(told(QUOTA_FAILURE_AND_34_074824224_S), (Some(Duration::new(34, 74_824_224)), 0));
+    assert_eq!(told(TWO_S_AND_7_000000001_S), (Some(Duration::new(7, 1)), 0));
+    assert_eq!(told(TWO_S_AND_7_000000001_S.trim_end_matches('=')), (Some(Duration::new(7, 1)), 0));
+    assert_eq!(told(MINUS_5_S), (None, 0));
+    assert_eq!(told(TEN_THOUSAND_YEARS), (Some(LONGEST), 0));
+    let short = &QUOTA_FAILURE_AND_34_074824224_S[..200];
+    for malformed in [short, "CAgS*", "=", "\u{e9}"] {
+        assert_eq!(told(malformed), (None, 1), "{malformed}");
+    }
+    assert_eq!(told(""), (None, 0), "an empty status has no details");
+}
+
+#[test]
+fn grpc_s_pushback_outranks_the_details_of_its_status() {
+    let details = "GjAKKHR5cGUuZ29vZ2xlYXBpcy5jb20vZ29vZ2xlLnJwYy5SZXRyeUluZm8SBAoCCAI";
+    let alone = headers(&[("grpc-status", "14"), ("grpc-status-details-bin", details)]);
+    assert_eq!(read(200, &alone).wait(), Some(Duration::from_secs(2)));
+    assert_eq!(read(200, &alone).retry_after().unwrap().source, RetrySource::StatusDetails);
+    assert_eq!(read(200, &alone).class(), Some(Class::Overloaded));
+    let both = headers(&[("grpc-retry-pushback-ms", "1500"), ("grpc-status-details-bin", details)]);
+    assert_eq!(read(200, &both).wait(), Some(Duration::from_millis(1_500)));
+    let never = headers(&[("grpc-retry-pushback-ms", "-1"), ("grpc-status-details-bin", details)]);
+    assert!(read(200, &never).is_terminal());
+}
+
 #[test]
 fn shopify_tells_its_points_in_the_body_of_a_success() {
     let body = br#"{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":101,
