@@ -5,7 +5,8 @@
 #![cfg_attr(feature = "std", doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "std"), doc = "A strict token bucket in one atomic word.")]
 #![cfg_attr(not(feature = "std"), no_std)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+#![cfg_attr(not(feature = "shared-memory"), forbid(unsafe_code))]
 #![deny(missing_docs)]
 
 // Floor 0: ground.
@@ -57,6 +58,10 @@ mod adjustable_shards;
 pub mod budget;
 #[cfg(feature = "upstream")]
 pub mod upstream;
+
+// Floor 8: edges.
+#[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]
+pub mod shared_memory;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]

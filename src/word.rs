@@ -42,7 +42,10 @@ use crate::sync::{AtomicU64, Ordering, spin_loop};
 const UNDO_ATTEMPTS: u32 = 8;
 
 /// The arrival point, and the pause beside it.
+///
+/// Its layout is part of the format of mapped files.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Word {
     arrival: AtomicU64,
     hold: AtomicU64,
@@ -156,7 +159,13 @@ impl Word {
 
     /// Lowers the arrival point to what `next` makes of it, without accounting for it: for words whose charges are never
     /// undone. A retired word stays as it is; tells whether it is in force.
-    #[cfg(any(feature = "adjust", feature = "budget", feature = "keyed", feature = "window"))]
+    #[cfg(any(
+        feature = "adjust",
+        feature = "budget",
+        feature = "keyed",
+        feature = "shared-memory",
+        feature = "window"
+    ))]
     pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) -> bool {
         let mut seen = self.arrival();
         while seen != RETIRED {
@@ -166,6 +175,13 @@ impl Word {
             }
         }
         false
+    }
+
+    /// Puts it to `arrival`, with nothing admitted before the reading `hold`, while nobody else uses it.
+    #[cfg(feature = "shared-memory")]
+    pub(crate) fn put(&self, arrival: u64, hold: u64) {
+        self.arrival.store(arrival, Ordering::Relaxed);
+        self.hold.store(hold, Ordering::Relaxed);
     }
 
     #[inline(always)]

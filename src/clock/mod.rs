@@ -14,6 +14,8 @@ pub use self::coarse::Coarse;
 #[cfg(feature = "std")]
 pub use self::glancing::Glancing;
 pub use self::manual::Manual;
+#[cfg(feature = "shared-memory")]
+pub(crate) use self::monotonic::ordered;
 #[cfg(feature = "std")]
 pub use self::monotonic::{Monotonic, Source};
 pub use self::non_decreasing::NonDecreasing;

@@ -56,6 +56,15 @@ impl Monotonic {
         Self { reader: READER.get_or_init(Reader::choose).clone() }
     }
 
+    /// The counter that it reads.
+    #[cfg(feature = "shared-memory")]
+    pub(crate) fn counter(&self) -> Option<&quanta::Clock> {
+        match &self.reader {
+            Reader::Tsc { counter, .. } => Some(counter),
+            Reader::Instant { .. } => None,
+        }
+    }
+
     /// What it reads.
     pub fn source(&self) -> Source {
         match self.reader {
@@ -104,14 +113,14 @@ fn elapsed(origin: &Instant) -> Nanos {
 /// uses no counter without it.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn ordered(_: &quanta::Clock) -> u64 {
+pub(crate) fn ordered(_: &quanta::Clock) -> u64 {
     safe_arch::read_timestamp_counter_p(&mut 0)
 }
 
 /// The counter, read after all loads ahead of it: the system reads it itself behind a barrier first.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn ordered(counter: &quanta::Clock) -> u64 {
+pub(crate) fn ordered(counter: &quanta::Clock) -> u64 {
     std::hint::black_box(Instant::now());
     counter.raw()
 }

@@ -27,6 +27,8 @@ mod nanos;
 mod quota;
 #[cfg(feature = "sharded")]
 mod sharded;
+#[cfg(all(feature = "shared-memory", target_os = "linux"))]
+mod shared_memory;
 mod snapshot;
 #[cfg(feature = "upstream")]
 mod upstream;

@@ -1,0 +1,181 @@
+//! A bucket whose word lies in the mapped file.
+
+use std::fmt;
+
+use core::time::Duration;
+
+use super::clock::MachineClock;
+use super::mapping::MappedSlot;
+use crate::bucket::Ruled;
+use crate::clock::Clock;
+use crate::decision::Denied;
+use crate::gcra::Gcra;
+use crate::level::Level;
+use crate::limiter::Limiter;
+use crate::nanos::Nanos;
+use crate::quota::Quota;
+
+/// A bucket that every process has which opened it by its name: a [`Bucket`](crate::Bucket) between processes.
+///
+/// Made by [`Region::bucket`](super::Region::bucket). All verbs keep the bucket's promises over all processes together.
+/// Charges cannot be undone: whoever is to give one back may have ended.
+///
+/// # Cost
+///
+/// That of a [`Bucket`](crate::Bucket): a reading of the counter and one compare-exchange, and one hop to the mapped word.
+pub struct SharedBucket {
+    quota: Quota,
+    gcra: Gcra,
+    clock: MachineClock,
+    slot: MappedSlot,
+}
+
+impl SharedBucket {
+    pub(super) fn new(slot: MappedSlot, quota: Quota, clock: MachineClock) -> Self {
+        Self { quota, gcra: Gcra::new(&quota), clock, slot }
+    }
+
+    /// Admits one token now, or refuses and consumes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::NotYet`], with the exact wait.
+    #[inline]
+    pub fn try_acquire(&self) -> Result<(), Denied> {
+        self.try_acquire_at(self.clock.now())
+    }
+
+    /// [`try_acquire`](Self::try_acquire) at a reading that the caller has taken from the region's clock.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::NotYet`], with the exact wait from `now`.
+    #[inline]
+    pub fn try_acquire_at(&self, now: Nanos) -> Result<(), Denied> {
+        self.ruled().admit(&self.gcra.one, now).map(drop)
+    }
+
+    /// Admits `cost` tokens now, all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::NotYet`] with the exact wait, [`Denied::OverCapacity`] for a cost that will never be admitted, or
+    /// [`Denied::ZeroCost`].
+    #[inline]
+    pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
+        self.try_acquire_n_at(cost, self.clock.now())
+    }
+
+    /// [`try_acquire_n`](Self::try_acquire_n) at a reading of the region's clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_n`](Self::try_acquire_n).
+    #[inline]
+    pub fn try_acquire_n_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
+        self.ruled().admit(&self.gcra.cost(cost)?, now).map(drop)
+    }
+
+    /// Takes as many tokens as are there, at most `most`, and tells how many. It never makes a debt.
+    #[must_use = "only so many tokens were taken"]
+    pub fn acquire_up_to(&self, most: u64) -> u64 {
+        self.acquire_up_to_at(most, self.clock.now())
+    }
+
+    /// [`acquire_up_to`](Self::acquire_up_to) at a reading of the region's clock.
+    #[must_use = "only so many tokens were taken"]
+    pub fn acquire_up_to_at(&self, most: u64, now: Nanos) -> u64 {
+        if most == 0 { 0 } else { self.ruled().lend(1, most, 0, now).unwrap_or(0) }
+    }
+
+    /// Takes `cost` tokens whether they are there or not; what is not there becomes debt.
+    pub fn charge(&self, cost: u64) {
+        self.charge_at(cost, self.clock.now());
+    }
+
+    /// [`charge`](Self::charge) at a reading of the region's clock.
+    pub fn charge_at(&self, cost: u64, now: Nanos) {
+        self.ruled().charge(self.gcra.units(cost), now);
+    }
+
+    /// Gives `cost` tokens back, up to a full bucket. Each refund may widen the bound by its amount, as
+    /// [`Bucket::refund`](crate::Bucket::refund) says.
+    pub fn refund(&self, cost: u64) {
+        self.refund_at(cost, self.clock.now());
+    }
+
+    /// [`refund`](Self::refund) at a reading of the region's clock.
+    pub fn refund_at(&self, cost: u64, now: Nanos) {
+        self.ruled().refund(cost, now);
+    }
+
+    /// Admits nothing, in any process, before the region's clock reads `until`. Neither a shorter pause nor a refund nor a
+    /// [`reset`](Self::reset) shortens it.
+    pub fn pause_until(&self, until: Nanos) {
+        self.slot.word.pause(until.as_u64());
+    }
+
+    /// [`pause_until`](Self::pause_until) `span` from now.
+    pub fn pause_for(&self, span: Duration) {
+        self.pause_until(self.clock.now().saturating_add(Nanos::from_duration(span)));
+    }
+
+    /// Ends any pause at once.
+    pub fn resume(&self) {
+        self.slot.word.resume();
+    }
+
+    /// Looks without consuming.
+    pub fn peek(&self) -> Level {
+        self.peek_at(self.clock.now())
+    }
+
+    /// [`peek`](Self::peek) at a reading of the region's clock.
+    pub fn peek_at(&self, now: Nanos) -> Level {
+        self.ruled().peek(now)
+    }
+
+    /// Puts the bucket back to its initial fill; a debt is forgotten, a pause is not.
+    pub fn reset(&self) {
+        self.reset_at(self.clock.now());
+    }
+
+    /// [`reset`](Self::reset) at a reading of the region's clock.
+    pub fn reset_at(&self, now: Nanos) {
+        let initial = self.gcra.holding(self.gcra.issued(now.as_u64()), self.quota.initial_tokens());
+        self.slot.word.lower(|_| initial);
+    }
+
+    /// The quota, which is the same in all processes.
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    /// The clock of its region.
+    pub fn clock(&self) -> &MachineClock {
+        &self.clock
+    }
+
+    #[inline(always)]
+    fn ruled(&self) -> Ruled<'_> {
+        Ruled { gcra: &self.gcra, word: &self.slot.word }
+    }
+}
+
+impl Limiter for SharedBucket {
+    #[inline]
+    fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
+        self.try_acquire_n(cost)
+    }
+
+    #[inline]
+    fn try_acquire(&self) -> Result<(), Denied> {
+        self.try_acquire()
+    }
+}
+
+impl fmt::Debug for SharedBucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.peek().describe(f.debug_struct("SharedBucket"), self.quota)
+    }
+}

@@ -1,0 +1,97 @@
+//! A clock that means the same in every process of a machine.
+
+use core::fmt;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::error::SharedError;
+use super::layout::Ticking;
+use crate::clock::{Clock, Monotonic, ordered};
+use crate::nanos::Nanos;
+
+const COUNTER: u64 = 1;
+const SYSTEM: u64 = 2;
+
+/// Ticks a nanosecond are told in 2^-32.
+const SCALE_BITS: u32 = 32;
+
+/// The clock of a [`Region`](super::Region): the machine's counter as all who map the file read it, or the system's monotonic
+/// clock where the counter is not to be trusted.
+///
+/// Each process has a calibration of the counter of its own, and two of them drift apart by some millionths. So the one who
+/// makes the file writes down the origin and the scale, and all others take those. A reading costs what
+/// [`Monotonic`]'s does.
+#[derive(Clone)]
+pub struct MachineClock {
+    ticks: Ticks,
+    origin: u64,
+    scale: u64,
+}
+
+#[derive(Clone)]
+enum Ticks {
+    Counter(quanta::Clock),
+    System,
+}
+
+impl MachineClock {
+    /// How a new file's time is to be read, beginning now.
+    pub(super) fn begin() -> Ticking {
+        match Monotonic::new().counter() {
+            Some(counter) => {
+                let ticks = 1 << 40;
+                let scale = counter.delta_as_nanos(0, ticks) >> (ticks.ilog2() - SCALE_BITS);
+                Ticking { source: COUNTER, origin: counter.raw(), scale }
+            }
+            None => Ticking { source: SYSTEM, origin: system(), scale: 1 << SCALE_BITS },
+        }
+    }
+
+    /// The clock of a file.
+    pub(super) fn of(ticking: Ticking) -> Result<Self, SharedError> {
+        let ticks = match (ticking.source, Monotonic::new().counter()) {
+            (COUNTER, Some(counter)) => Ticks::Counter(counter.clone()),
+            (SYSTEM, _) => Ticks::System,
+            _ => return Err(SharedError::NoCounter),
+        };
+        Ok(Self { ticks, origin: ticking.origin, scale: ticking.scale })
+    }
+
+    #[inline]
+    fn reading(&self, ticks: u64) -> Nanos {
+        let passed = u128::from(ticks.saturating_sub(self.origin));
+        Nanos::new(u64::try_from((passed * u128::from(self.scale)) >> SCALE_BITS).unwrap_or(u64::MAX))
+    }
+}
+
+impl Clock for MachineClock {
+    #[inline]
+    fn now(&self) -> Nanos {
+        match &self.ticks {
+            Ticks::Counter(counter) => self.reading(counter.raw()),
+            Ticks::System => self.reading(system()),
+        }
+    }
+
+    #[inline]
+    fn now_ordered(&self) -> Nanos {
+        match &self.ticks {
+            Ticks::Counter(counter) => self.reading(ordered(counter)),
+            Ticks::System => self.reading(system()),
+        }
+    }
+}
+
+impl fmt::Debug for MachineClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MachineClock").field(&self.now()).finish()
+    }
+}
+
+/// Nanoseconds of the system's monotonic clock.
+#[inline(never)]
+fn system() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let (seconds, nanos) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}

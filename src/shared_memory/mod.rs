@@ -1,0 +1,54 @@
+//! Limits that all processes of a machine share, in a mapped file.
+//!
+//! A bucket in each worker of a service multiplies the allowance by the workers. The word of a bucket has no pointers, so
+//! one bucket can lie in a file that all of them map: same verbs, same bound, one compare-exchange an admission, no system
+//! call.
+//!
+//! ```
+//! use tollgate::{quota, shared_memory::Region};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("limits");
+//! // Every worker does the same; the first one makes the file and the bucket.
+//! let region = Region::open(&path)?;
+//! let requests = region.bucket("requests", quota!("100/s burst 200"))?;
+//! assert!(requests.try_acquire().is_ok());
+//!
+//! let other = Region::open(&path)?.bucket("requests", quota!("100/s burst 200"))?;
+//! assert_eq!(other.acquire_up_to(1_000), 199);
+//! # Ok::<(), tollgate::shared_memory::SharedError>(())
+//! ```
+//!
+//! # Where to put the file
+//!
+//! On a file system in memory, such as `/dev/shm` or `/run`: what is written elsewhere goes to a disk now and then for
+//! nothing. It is made with the permissions `0600`, or those of [`RegionOptions::mode`]; whoever may write to it can give
+//! itself any allowance, and whoever cuts it short ends those that map it with `SIGBUS`.
+//!
+//! # Death
+//!
+//! A process may end at any instruction. A word is changed by one compare-exchange, so it is valid before and after; a bucket
+//! that was being made is made anew by the next who asks for it. What a process was admitted is spent, whatever becomes of
+//! it.
+//!
+//! # Time
+//!
+//! Readings mean the same in every process: the file holds the origin and the scale by which all of them read the machine's
+//! counter, or says that they ask the system's monotonic clock. After the machine was started again a file that outlived it
+//! is not believed: its buckets begin as their quotas say.
+//!
+//! # Fork
+//!
+//! A forked child goes on with the buckets of its parent; there is nothing of a process in them.
+
+mod bucket;
+mod clock;
+mod error;
+mod layout;
+mod mapping;
+mod region;
+
+pub use self::bucket::SharedBucket;
+pub use self::clock::MachineClock;
+pub use self::error::SharedError;
+pub use self::region::{Region, RegionOptions};

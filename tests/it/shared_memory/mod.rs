@@ -1,0 +1,33 @@
+//! Limits in a mapped file: what it takes and refuses, what it survives, and that it decides as a bucket does.
+
+mod processes;
+mod region;
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+use tollgate::Quota;
+use tollgate::shared_memory::{Region, SharedBucket};
+
+/// A file of its own for each test, gone with it.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("limits")
+    }
+
+    pub(crate) fn open(&self) -> Region {
+        Region::open(self.path()).unwrap()
+    }
+
+    pub(crate) fn bucket(&self, quota: Quota) -> SharedBucket {
+        self.open().bucket("requests", quota).unwrap()
+    }
+}
