@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use rustix::time::{ClockId, clock_gettime};
+use nix::time::{ClockId, clock_gettime};
 
 use super::error::SharedError;
 use super::layout::Ticking;
@@ -91,7 +91,9 @@ impl fmt::Debug for MachineClock {
 /// Nanoseconds of the system's monotonic clock.
 #[inline(never)]
 fn system() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    let (seconds, nanos) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    // It fails for no clock that a Linux has.
+    let Ok(now) = clock_gettime(ClockId::CLOCK_MONOTONIC) else { return 0 };
+    let (seconds, nanos) =
+        (u64::try_from(now.tv_sec()).unwrap_or(0), u64::try_from(now.tv_nsec()).unwrap_or(0));
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use core::fmt;
 
-use super::layout::{NAME_BYTES, VERSION};
+use super::layout::{MOST_PERMITS, NAME_BYTES, VERSION};
 use super::region::MOST_SLOTS;
 use crate::quota::Quota;
 
@@ -65,6 +65,30 @@ pub enum SharedError {
         /// The quota asked for.
         ours: Quota,
     },
+    /// There are permits with this name, of another number.
+    OtherLimit {
+        /// The name.
+        name: String,
+        /// The number in the file.
+        theirs: u32,
+        /// The number asked for.
+        ours: u32,
+    },
+    /// There is something else with this name: permits instead of a bucket, or a bucket instead of permits.
+    OtherKind {
+        /// The name.
+        name: String,
+    },
+    /// No permits, or more than 2^24.
+    Limit {
+        /// The number asked for.
+        limit: u32,
+    },
+    /// As many processes hold permits as can.
+    Members {
+        /// How many can.
+        members: usize,
+    },
     /// What is in the file under this name is not what was written.
     Corrupt {
         /// The name.
@@ -93,6 +117,12 @@ impl fmt::Display for SharedError {
             Self::OtherQuota { name, theirs, ours } => {
                 write!(f, "{name:?} is there with the quota `{theirs}`, not `{ours}`")
             }
+            Self::OtherLimit { name, theirs, ours } => {
+                write!(f, "{name:?} is there with {theirs} permits, not {ours}")
+            }
+            Self::OtherKind { name } => write!(f, "{name:?} is there as something else"),
+            Self::Limit { limit } => write!(f, "limit: {limit} is not in 1..={MOST_PERMITS}"),
+            Self::Members { members } => write!(f, "{members} processes hold permits, and no more can"),
             Self::Corrupt { name } => write!(f, "the quota of {name:?} is not what was written"),
             Self::NoCounter => {
                 f.write_str("the file's time is the processor's counter, which this process does not trust")

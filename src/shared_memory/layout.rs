@@ -4,11 +4,12 @@
 //! The layout is part of the format: a change of it is a change of [`VERSION`].
 
 use core::mem::{align_of, size_of};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
+use super::error::SharedError;
 use crate::quota::{Fill, Quota};
 use crate::word::Word;
 
@@ -22,6 +23,13 @@ pub(super) const NAME_BYTES: usize = 64;
 /// What a slot holds.
 pub(super) const FREE: u64 = 0;
 pub(super) const BUCKET: u64 = 1;
+pub(super) const IN_FLIGHT: u64 = 2;
+
+/// Processes, or regions in one, that can hold permits at one time.
+pub(super) const MEMBERS: usize = 64;
+
+/// So few that a member's count cannot overflow by what its threads announce beside each other.
+pub(super) const MOST_PERMITS: u32 = 1 << 24;
 
 /// The head of the file.
 #[repr(C, align(128))]
@@ -34,6 +42,8 @@ pub(super) struct Header {
     source: AtomicU64,
     origin: AtomicU64,
     scale: AtomicU64,
+    /// The reading at which the dead were last looked for.
+    pub(super) looked_at: AtomicU64,
 }
 
 /// How the processes of a file read the time.
@@ -54,14 +64,16 @@ pub(super) struct Slot {
     kind: AtomicU64,
     name_bytes: AtomicU64,
     name: [AtomicU64; NAME_BYTES / 8],
-    /// Tokens, seconds and nanoseconds of the period, capacity, tokens at the start.
+    /// Tokens, seconds and nanoseconds of the period, capacity, tokens at the start. Of permits the capacity alone.
     quota: [AtomicU64; 5],
     checksum: AtomicU64,
     pub(super) word: CachePadded<Word>,
+    /// Permits held by each member.
+    pub(super) held: [AtomicU32; MEMBERS],
 }
 
 const _: () = assert!(size_of::<Header>() == 128 && align_of::<Header>() == 128);
-const _: () = assert!(size_of::<Slot>() == 256 && align_of::<Slot>() == 128);
+const _: () = assert!(size_of::<Slot>() == 512 && align_of::<Slot>() == 128);
 
 /// Bytes of a file with so many slots.
 pub(super) const fn bytes(slots: u64) -> u64 {
@@ -107,6 +119,7 @@ impl Header {
         store(&self.source, ticking.source);
         store(&self.origin, ticking.origin);
         store(&self.scale, ticking.scale);
+        store(&self.looked_at, 0);
         self.magic.store(MAGIC, Ordering::Release);
     }
 }
@@ -128,33 +141,76 @@ impl Slot {
         len == name.len() as u64 && self.name.iter().zip(words(name)).all(|(word, part)| load(word) == part)
     }
 
-    /// Its quota; `None` if what is there is none, or not what was written.
-    pub(super) fn quota(&self) -> Option<Quota> {
+    /// The quota of the bucket that has this name.
+    pub(super) fn quota(&self, name: &str) -> Result<Quota, SharedError> {
+        let fields = self.fields(BUCKET, name)?;
+        quota_of(fields).ok_or_else(|| SharedError::Corrupt { name: name.into() })
+    }
+
+    /// The number of permits under this name, as they were made.
+    pub(super) fn permits(&self, name: &str) -> Result<u32, SharedError> {
+        let [.., permits, _] = self.fields(IN_FLIGHT, name)?;
+        u32::try_from(permits).map_err(|_| SharedError::Corrupt { name: name.into() })
+    }
+
+    /// What is written of it, if it is of this kind, and is what was written.
+    fn fields(&self, kind: u64, name: &str) -> Result<[u64; 5], SharedError> {
         let fields = self.quota.each_ref().map(load);
-        let [tokens, seconds, nanos, capacity, initial] = fields;
-        if load(&self.checksum) != checksum(fields) {
-            return None;
+        if self.kind() != kind {
+            Err(SharedError::OtherKind { name: name.into() })
+        } else if load(&self.checksum) != checksum(fields) {
+            Err(SharedError::Corrupt { name: name.into() })
+        } else {
+            Ok(fields)
         }
-        let period = Duration::new(seconds, u32::try_from(nanos).ok()?);
-        let quota = Quota::with_burst(tokens, period, capacity).ok()?;
-        let fill = match initial {
-            0 => Fill::Empty,
-            _ if initial == capacity => Fill::Full,
-            _ => Fill::Tokens(initial),
-        };
-        quota.fill(fill).ok()
+    }
+
+    /// The number of permits now. It is kept where a bucket has its arrival point.
+    pub(super) fn limit(&self) -> u32 {
+        u32::try_from(self.word.arrival()).unwrap_or(0)
+    }
+
+    pub(super) fn set_limit(&self, limit: u32) {
+        self.word.put(limit.clamp(1, MOST_PERMITS).into(), 0);
+    }
+
+    /// Forgets all that is held.
+    pub(super) fn nobody_holds(&self) {
+        self.held.iter().for_each(|held| held.store(0, Ordering::Relaxed));
     }
 
     /// Makes it a bucket with this name. Nobody else may be making anything in the file.
     pub(super) fn make_bucket(&self, name: &str, quota: &Quota, arrival: u64) {
+        self.word.put(arrival, 0);
+        self.make(BUCKET, name, fields(quota));
+    }
+
+    /// Makes it so many permits with this name. Nobody else may be making anything in the file.
+    pub(super) fn make_permits(&self, name: &str, limit: u32) {
+        self.nobody_holds();
+        self.set_limit(limit);
+        self.make(IN_FLIGHT, name, [0, 0, 0, limit.into(), 0]);
+    }
+
+    fn make(&self, kind: u64, name: &str, fields: [u64; 5]) {
         store(&self.name_bytes, name.len() as u64);
         self.name.iter().zip(words(name)).for_each(|(word, part)| store(word, part));
-        let fields = fields(quota);
         self.quota.iter().zip(fields).for_each(|(word, field)| store(word, field));
         store(&self.checksum, checksum(fields));
-        self.word.put(arrival, 0);
-        self.kind.store(BUCKET, Ordering::Release);
+        self.kind.store(kind, Ordering::Release);
     }
+}
+
+/// A quota of what is kept of it.
+fn quota_of([tokens, seconds, nanos, capacity, initial]: [u64; 5]) -> Option<Quota> {
+    let period = Duration::new(seconds, u32::try_from(nanos).ok()?);
+    let quota = Quota::with_burst(tokens, period, capacity).ok()?;
+    let fill = match initial {
+        0 => Fill::Empty,
+        _ if initial == capacity => Fill::Full,
+        _ => Fill::Tokens(initial),
+    };
+    quota.fill(fill).ok()
 }
 
 /// What is kept of a quota.

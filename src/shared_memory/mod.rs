@@ -44,11 +44,15 @@
 mod bucket;
 mod clock;
 mod error;
+mod in_flight;
 mod layout;
 mod mapping;
+mod member;
+mod opened;
 mod region;
 
 pub use self::bucket::SharedBucket;
 pub use self::clock::MachineClock;
 pub use self::error::SharedError;
+pub use self::in_flight::{NoSharedPermit, SharedInFlight, SharedPermit};
 pub use self::region::{Region, RegionOptions};

@@ -3,18 +3,19 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::bucket::SharedBucket;
 use super::clock::MachineClock;
 use super::error::SharedError;
-use super::layout::{BUCKET, FREE, Header, Mismatch, NAME_BYTES, Slot, bytes, fields, slots_in};
+use super::in_flight::SharedInFlight;
+use super::layout::{FREE, MOST_PERMITS, Mismatch, NAME_BYTES, Slot, bytes, fields, slots_in};
 use super::mapping::{MappedSlot, Mapping};
+use super::opened::{Opened, failed, locked};
 use crate::clock::Clock;
 use crate::gcra::Gcra;
 use crate::quota::Quota;
-use crate::sync::{Mutex, lock};
 
 pub(super) const MOST_SLOTS: u64 = 1 << 16;
 
@@ -25,11 +26,7 @@ pub(super) const MOST_SLOTS: u64 = 1 << 16;
 /// one.
 #[derive(Debug)]
 pub struct Region {
-    path: PathBuf,
-    /// Held while something is made in the file. Locks of a file are by the open file, so threads need one of their own.
-    file: Mutex<File>,
-    mapping: Arc<Mapping>,
-    clock: MachineClock,
+    opened: Arc<Opened>,
 }
 
 /// How a [`Region`] is opened.
@@ -72,7 +69,7 @@ impl RegionOptions {
         let file = how.open(path).map_err(failed("cannot open", path))?;
         let mapping = locked(&file, path, || self.map(&file, path))?;
         let clock = MachineClock::of(mapping.header().ticking())?;
-        Ok(Region { path: path.into(), file: Mutex::new(file), mapping: Arc::new(mapping), clock })
+        Ok(Region { opened: Arc::new(Opened::new(path.into(), file, mapping, clock)) })
     }
 
     /// Maps the file, after making it whole. The lock is held.
@@ -125,42 +122,71 @@ impl Region {
     /// [`SharedError::Name`], [`SharedError::OtherQuota`] if it is there with another one, [`SharedError::Full`],
     /// [`SharedError::Corrupt`], or [`SharedError::Io`] if the file cannot be locked.
     pub fn bucket(&self, name: &str, quota: Quota) -> Result<SharedBucket, SharedError> {
-        if !(1..=NAME_BYTES).contains(&name.len()) {
-            return Err(SharedError::Name { name: name.into() });
+        let slot = self.find_or_make(
+            name,
+            |slot| {
+                let theirs = slot.quota(name)?;
+                let is_ours = fields(&theirs) == fields(&quota);
+                let other = || SharedError::OtherQuota { name: name.into(), theirs, ours: quota };
+                is_ours.then_some(()).ok_or_else(other)
+            },
+            |slot| slot.make_bucket(name, &quota, initial(&quota, self.clock())),
+        )?;
+        Ok(SharedBucket::new(slot, quota, self.clock().clone()))
+    }
+
+    /// The permits with this name, 1 to 64 bytes long; they are made, so many, if they are not there. `limit` is 1 to 2^24.
+    ///
+    /// # Errors
+    ///
+    /// [`SharedError::Limit`]; [`SharedError::OtherLimit`] if they were made with another one; [`SharedError::Members`]; or as
+    /// [`bucket`](Self::bucket).
+    pub fn in_flight(&self, name: &str, limit: u32) -> Result<SharedInFlight, SharedError> {
+        if !(1..=MOST_PERMITS).contains(&limit) {
+            return Err(SharedError::Limit { limit });
         }
-        let file = lock(&self.file);
-        let slot = locked(&file, &self.path, || self.find_or_make(name, &quota))?;
-        Ok(SharedBucket::new(slot, quota, self.clock.clone()))
+        self.opened.ticket()?;
+        let slot = self.find_or_make(
+            name,
+            |slot| match slot.permits(name)? {
+                theirs if theirs == limit => Ok(()),
+                theirs => Err(SharedError::OtherLimit { name: name.into(), theirs, ours: limit }),
+            },
+            |slot| slot.make_permits(name, limit),
+        )?;
+        Ok(SharedInFlight::new(Arc::clone(&self.opened), slot))
     }
 
     /// The clock by which all limits of the file go.
     pub fn clock(&self) -> &MachineClock {
-        &self.clock
+        self.opened.clock()
     }
 
     /// The number of slots, and how many of them are taken.
     pub fn slots(&self) -> (usize, usize) {
-        let slots = self.mapping.slots();
+        let slots = self.opened.slots();
         (slots.len(), slots.iter().filter(|slot| slot.kind() != FREE).count())
     }
 
-    /// The bucket's slot. The file is locked.
-    fn find_or_make(&self, name: &str, quota: &Quota) -> Result<MappedSlot, SharedError> {
-        if let Some(slot) = self.find(|slot| slot.kind() == BUCKET && slot.is_named(name)) {
-            let theirs = slot.quota().ok_or_else(|| SharedError::Corrupt { name: name.into() })?;
-            let is_ours = fields(&theirs) == fields(quota);
-            let other = || SharedError::OtherQuota { name: name.into(), theirs, ours: *quota };
-            return is_ours.then_some(slot).ok_or_else(other);
+    /// The slot with this name, if `check` agrees with it, or a free one of which `make` makes it.
+    fn find_or_make(
+        &self,
+        name: &str,
+        check: impl FnOnce(&Slot) -> Result<(), SharedError>,
+        make: impl FnOnce(&Slot),
+    ) -> Result<MappedSlot, SharedError> {
+        if !(1..=NAME_BYTES).contains(&name.len()) {
+            return Err(SharedError::Name { name: name.into() });
         }
-        let full = || SharedError::Full { slots: self.slots().0 as u64 };
-        let slot = self.find(|slot| slot.kind() == FREE).ok_or_else(full)?;
-        slot.make_bucket(name, quota, initial(quota, &self.clock));
-        Ok(slot)
-    }
-
-    fn find(&self, wanted: impl Fn(&Slot) -> bool) -> Option<MappedSlot> {
-        let at = self.mapping.slots().iter().position(wanted)?;
-        MappedSlot::new(&self.mapping, at)
+        self.opened.alone(|_| {
+            if let Some(slot) = self.opened.find(|slot| slot.kind() != FREE && slot.is_named(name)) {
+                return check(&slot).map(|()| slot);
+            }
+            let full = || SharedError::Full { slots: self.slots().0 as u64 };
+            let slot = self.opened.find(|slot| slot.kind() == FREE).ok_or_else(full)?;
+            make(&slot);
+            Ok(slot)
+        })
     }
 }
 
@@ -172,7 +198,7 @@ fn initial(quota: &Quota, clock: &MachineClock) -> u64 {
 
 /// Writes the head if it is not there; begins everything anew if the machine was started since. The file is locked.
 fn make_whole(mapping: &Mapping, slots: u64, boot: [u64; 2]) -> Result<(), SharedError> {
-    let header: &Header = mapping.header();
+    let header = mapping.header();
     if header.is_unfinished() {
         header.write(slots, boot, MachineClock::begin());
         return Ok(());
@@ -183,8 +209,9 @@ fn make_whole(mapping: &Mapping, slots: u64, boot: [u64; 2]) -> Result<(), Share
     // The buckets first: while the head has the old boot, the next who opens the file does all of this again.
     let ticking = MachineClock::begin();
     let clock = MachineClock::of(ticking)?;
-    for slot in mapping.slots().iter().filter(|slot| slot.kind() == BUCKET) {
-        if let Some(quota) = slot.quota() {
+    for slot in mapping.slots() {
+        slot.nobody_holds();
+        if let Ok(quota) = slot.quota("") {
             slot.word.put(initial(&quota, &clock), 0);
         }
     }
@@ -192,22 +219,11 @@ fn make_whole(mapping: &Mapping, slots: u64, boot: [u64; 2]) -> Result<(), Share
     Ok(())
 }
 
-/// Does something while no other process or open file has the lock.
-fn locked<T>(
-    file: &File,
-    path: &Path,
-    act: impl FnOnce() -> Result<T, SharedError>,
-) -> Result<T, SharedError> {
-    file.lock().map_err(failed("cannot lock", path))?;
-    let done = act();
-    file.unlock().map_err(failed("cannot unlock", path))?;
-    done
-}
-
 /// Makes the file so long, with memory or blocks behind all of it: writing to a hole for which there is no room left would
 /// end the process.
 fn make_room(file: &File, len: u64) -> io::Result<()> {
-    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len)?)
+    let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    Ok(nix::fcntl::posix_fallocate(file, 0, len)?)
 }
 
 /// What tells one start of the machine from the next.
@@ -224,8 +240,4 @@ fn not_ours(mismatch: Mismatch, path: &Path) -> SharedError {
         Mismatch::Magic => SharedError::NotARegion { path: path.into() },
         Mismatch::Version(version) => SharedError::OtherVersion { path: path.into(), version },
     }
-}
-
-fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> SharedError {
-    move |source| SharedError::Io { action, path: path.into(), source }
 }
