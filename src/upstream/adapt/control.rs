@@ -159,8 +159,10 @@ impl Control {
         true
     }
 
-    /// From the lowest rate back to that of now, with the next run.
+    /// From the lowest rate back to that of now, with the next run: there is a pause. What is accepted is measured from the
+    /// next event on, for the upstream's bucket fills up meanwhile.
     pub(super) fn ramp(&mut self) {
+        self.flow = Flow { tokens: 0, since: None };
         (self.is_ramping, self.run, self.changed) = (true, 0, self.sent);
     }
 

@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::refusal::HeldBack;
 use crate::nanos::Nanos;
 
+/// While a probe is out, nobody is told to come back in less than this part of the time after which it is lost.
+const LEAST_WAIT: u64 = 100;
+
 /// Whether calls may go out, apart from the rate.
 #[derive(Debug)]
 pub(super) enum Gate {
@@ -22,6 +25,7 @@ pub(super) enum Gate {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     number: u64,
+    sent: u64,
     /// When it is lost.
     deadline: u64,
 }
@@ -36,12 +40,13 @@ pub(super) enum Pass {
 
 impl Gate {
     pub(super) fn ask(&self, now: u64) -> Result<Pass, HeldBack> {
-        let wait = |until: u64| Duration::from_nanos(until - now);
         match *self {
             Self::Open => Ok(Pass::Open),
-            Self::Closed { until, .. } if now < until => Err(HeldBack::Paused { wait: wait(until) }),
-            Self::Closed { probe: Some(Probe { deadline, .. }), .. } if now < deadline => {
-                Err(HeldBack::Probing { wait: wait(deadline) })
+            Self::Closed { until, .. } if now < until => {
+                Err(HeldBack::Paused { wait: Duration::from_nanos(until - now) })
+            }
+            Self::Closed { probe: Some(probe), .. } if now < probe.deadline => {
+                Err(HeldBack::Probing { wait: Duration::from_nanos(probe.wait(now)) })
             }
             Self::Closed { .. } => Ok(Pass::Probe),
         }
@@ -67,7 +72,7 @@ impl Gate {
     /// The probe goes out.
     pub(super) fn probe(&mut self, next: u64, now: u64, longest: Nanos) {
         if let Self::Closed { probe, .. } = self {
-            *probe = Some(Probe { number: next, deadline: now.saturating_add(longest.as_u64()) });
+            *probe = Some(Probe { number: next, sent: now, deadline: now.saturating_add(longest.as_u64()) });
         }
     }
 
@@ -84,5 +89,14 @@ impl Gate {
         if let Self::Closed { probe, .. } = self {
             probe.take_if(|probe| probe.number == number);
         }
+    }
+}
+
+impl Probe {
+    /// How long to wait before asking again: as long again as it has been out, so that nobody asks often, nor misses an
+    /// answer by more than what it took.
+    fn wait(&self, now: u64) -> u64 {
+        let least = self.deadline.saturating_sub(self.sent) / LEAST_WAIT;
+        now.saturating_sub(self.sent).max(least).max(1).min(self.deadline.saturating_sub(now))
     }
 }

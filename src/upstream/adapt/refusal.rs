@@ -18,14 +18,14 @@ pub enum HeldBack {
     },
     /// A pause is over, and one call is out to see whether the upstream accepts again.
     Probing {
-        /// At most so long until this is decided: until that call counts as lost. Most answer earlier, so ask again
-        /// when an answer has come.
+        /// When to ask again: in as long as that call has been out already, but no less than a hundredth of the
+        /// [`probe_deadline`](super::AdaptiveRateBuilder::probe_deadline), and no later than that itself, when it is lost.
         wait: Duration,
     },
 }
 
 impl HeldBack {
-    /// How long until it is worth asking again, at the latest; `None` if the cost never fits. Others may be first.
+    /// How long until it is worth asking again; `None` if the cost never fits.
     pub fn wait(&self) -> Option<Duration> {
         match self {
             Self::Denied(denied) => denied.wait(),
@@ -40,7 +40,7 @@ impl fmt::Display for HeldBack {
             Self::Denied(denied) => denied.fmt(f),
             Self::Paused { wait } => write!(f, "the upstream has asked for a pause: try again in {wait:?}"),
             Self::Probing { wait } => {
-                write!(f, "one call tries the upstream: it is decided in {wait:?} at most")
+                write!(f, "one call is out to try the upstream: ask again in {wait:?}")
             }
         }
     }

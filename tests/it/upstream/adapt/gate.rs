@@ -54,9 +54,11 @@ fn waits_that_are_none() {
 fn one_probe_and_no_herd() {
     let rate = after_a_pause();
     let probe = send(&rate);
-    assert_eq!(probing(&rate), Some(30 * S));
-    rate.clock().advance(S);
-    assert_eq!(probing(&rate), Some(29 * S));
+    // Come back in as long as it has been out.
+    for (after, wait) in [(0, 300), (200, 300), (300, 500), (500, 1_000), (19_000, 10_000)] {
+        rate.clock().advance(MS * after);
+        assert_eq!(probing(&rate), Some(MS * wait));
+    }
     probe.succeeded();
     assert!(rate.try_send().is_ok());
 }
@@ -121,7 +123,7 @@ fn a_lost_probe_makes_room_for_another() {
     assert_eq!(probing(&rate), Some(MS));
     rate.clock().advance(MS);
     let next = send(&rate);
-    assert_eq!(probing(&rate), Some(30 * S));
+    assert_eq!(probing(&rate), Some(300 * MS));
     drop(lost);
     assert!(probing(&rate).is_some(), "the lost one is not the probe any more");
     next.succeeded();
@@ -150,6 +152,20 @@ fn a_refused_probe_pauses_again() {
     rate.clock().advance(5 * S);
     let _probe = send(&rate);
     assert!(probing(&rate).is_some());
+}
+
+/// The upstream's bucket has filled up in the pause, so what was accepted since the event before tells nothing of its rate.
+#[test]
+fn a_pause_does_not_lower_the_ceiling() {
+    let rate = after_a_pause();
+    send(&rate).succeeded();
+    rate.clock().advance(S);
+    succeed(&rate, 9);
+    assert_eq!(rate.permille(), 500);
+    succeed(&rate, 10);
+    rate.clock().advance(60 * S);
+    send(&rate).refused(None);
+    assert_eq!(rate.ceiling_permille(), Some(500));
 }
 
 /// Calls from before the pause tell nothing of what comes after it.
