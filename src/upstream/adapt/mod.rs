@@ -42,7 +42,7 @@ use crate::sync::{Mutex, lock};
 ///   are refused, and in whichever order their answers come, the rate is what the worst of them alone would have made of it.
 /// * **Near the ceiling with care.** The rate at which the last event came is remembered, and what the upstream accepted in
 ///   between. Steps become smaller on the way there, and larger from there on. So a limit that stays is passed by a hundredth of the
-///   base, and one that was raised is found within some ten steps.
+///   base, and one that was raised is found within some ten steps. `docs/adaptation.md` has a picture.
 /// * **One probe after a pause.** A `Retry-After` pauses all callers. At its end one call is let through. The others
 ///   follow when it has succeeded, from the lowest rate back to that before, a tenth of the way with each success. A probe
 ///   that is dropped, fails, or is not answered in 30 s makes room for another.

@@ -1,7 +1,10 @@
 //! `AdaptiveRate`: what moves the rate, and what does not.
 
 mod gate;
+mod picture;
 mod properties;
+mod silent;
+mod steps;
 mod stream;
 
 use std::sync::Arc;
