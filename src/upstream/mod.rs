@@ -21,10 +21,12 @@
 //! | IETF | `ratelimit`, `ratelimit-policy` | see [`IetfDraft`] | draft-ietf-httpapi-ratelimit-headers-11 |
 //! | Gemini, Vertex, OpenRouter, Shopify's GraphQL, Discord, OpenAI, Anthropic | the body: [`Reading::with_body`] | | their API references |
 //!
-//! Bedrock and DeepSeek say nothing about their limits.
+//! Bedrock and DeepSeek say nothing about their limits. For those, [`AdaptiveRate`] finds the rate that is accepted.
 
+mod adapt;
 mod read;
 
+pub use self::adapt::{AdaptiveRate, AdaptiveRateBuilder, AdaptiveRateError, HeldBack, Trial};
 pub use self::read::{
     Class, Dimension, IetfDraft, LONGEST, Period, Policy, Provider, Pushback, Reader, Reading, Reset,
     RetryAfter, RetrySource, Scope, Status, Window,

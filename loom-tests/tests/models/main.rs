@@ -4,6 +4,8 @@
 //! get a token every nanosecond unless said otherwise, so a reading of 4 has brought four tokens.
 
 #[cfg(loom)]
+mod adapt;
+#[cfg(loom)]
 mod adjust;
 #[cfg(loom)]
 mod adjustable_shards;

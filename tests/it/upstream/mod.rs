@@ -1,4 +1,5 @@
 //! `upstream`: what responses say.
 
+mod adapt;
 mod read;
 mod vectors;
