@@ -55,7 +55,7 @@ impl Gcra {
     }
 
     /// The rate of issue.
-    #[cfg(feature = "keyed")]
+    #[cfg(any(feature = "keyed", feature = "redis"))]
     pub(crate) fn rate(&self) -> crate::axis::Rate {
         self.axis.rate
     }

@@ -60,6 +60,8 @@ pub mod budget;
 pub mod upstream;
 
 // Floor 8: edges.
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]
 pub mod shared_memory;
 

@@ -25,6 +25,8 @@ mod keyed;
 mod limiter;
 mod nanos;
 mod quota;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "sharded")]
 mod sharded;
 #[cfg(all(feature = "shared-memory", target_os = "linux"))]

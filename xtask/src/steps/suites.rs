@@ -6,6 +6,7 @@ use crate::tools;
 
 /// For anyone: with nextest where it is installed, else with cargo's own runner.
 pub(crate) fn all(_: &[String]) -> Outcome {
+    tools::servers()?;
     let nextest = Run::cargo("nextest --version").succeeds();
     let runner = if nextest { "nextest run" } else { "test --all-targets" };
     Run::cargo(runner).words("--workspace --all-features").run()?;
