@@ -1,11 +1,13 @@
 //! `AdaptiveRate`: what moves the rate, and what does not.
 
+mod answers;
 mod gate;
 mod picture;
 mod properties;
 mod silent;
 mod steps;
 mod stream;
+mod stress;
 
 use std::sync::Arc;
 use std::time::Duration;
