@@ -28,6 +28,7 @@ pub(crate) use self::mutex::try_lock;
     feature = "inflight",
     feature = "keyed",
     feature = "sharded",
+    feature = "upstream",
     feature = "wait",
     all(feature = "window", feature = "std")
 ))]
@@ -42,6 +43,7 @@ pub(crate) use self::read_mostly::{ReadMostly, read, write};
     feature = "inflight",
     feature = "keyed",
     feature = "sharded",
+    feature = "upstream",
     feature = "wait",
     all(feature = "window", feature = "std")
 ))]

@@ -23,8 +23,13 @@
 //!
 //! Bedrock and DeepSeek say nothing about their limits.
 
+mod mirror;
 mod read;
 
+pub use self::mirror::{
+    Cost, Heard, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors, NoRoomForScope, Refused,
+    Sent,
+};
 pub use self::read::{
     Class, Dimension, IetfDraft, LONGEST, Period, Policy, Provider, Pushback, Reader, Reading, Reset,
     RetryAfter, RetrySource, Scope, Status, Window,

@@ -1,6 +1,7 @@
 //! What one response says.
 
 use core::time::Duration;
+use std::time::SystemTime;
 
 use http::{HeaderName, StatusCode};
 use smallvec::SmallVec;
@@ -78,6 +79,16 @@ impl<'h> Reading<'h> {
             query_cost: None,
             age: None,
         }
+    }
+
+    /// The status of the response.
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// When it was made: by its own `Date`, or else by the wall time that the reader was given.
+    pub fn made_at(&self) -> SystemTime {
+        self.base.into()
     }
 
     /// Who sent it: as stated, or as the headers tell.

@@ -1,4 +1,5 @@
-//! `upstream`: what responses say.
+//! `upstream`: what responses say, and what is made of it.
 
+mod mirror;
 mod read;
 mod vectors;

@@ -1,0 +1,102 @@
+//! How a mirror is built.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::cell::Cell;
+use super::refused::MirrorError;
+use super::state::State;
+use super::{Inner, Mirror};
+use crate::clock::{Clock, Monotonic};
+use crate::quota::Quota;
+use crate::sync::Mutex;
+use crate::upstream::read::Dimension;
+
+/// Builds a [`Mirror`]; see [`Mirror::builder`].
+#[derive(Clone, Debug)]
+pub struct MirrorBuilder<C = Monotonic> {
+    limits: SmallVec<[(Dimension, Limit); 4]>,
+    kept: SmallVec<[(Dimension, u64); 4]>,
+    clock: C,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Bucket(Quota),
+    Window(u64, Duration),
+}
+
+impl MirrorBuilder<Monotonic> {
+    pub(super) fn new() -> Self {
+        Self { limits: SmallVec::new(), kept: SmallVec::new(), clock: Monotonic::new() }
+    }
+}
+
+impl<C: Clock> MirrorBuilder<C> {
+    /// A limit that is there again evenly: `quota`'s tokens a period. Several may count the same dimension, as by the minute
+    /// and by the day.
+    #[must_use]
+    pub fn limit(mut self, dimension: Dimension, quota: Quota) -> Self {
+        self.limits.push((dimension, Limit::Bucket(quota)));
+        self
+    }
+
+    /// A limit of so much in each window of so long, which is there again all at once. Until the upstream tells when a window
+    /// ends, one is taken to begin with the first call in it.
+    #[must_use]
+    pub fn window(mut self, dimension: Dimension, limit: u64, period: Duration) -> Self {
+        self.limits.push((dimension, Limit::Window(limit, period)));
+        self
+    }
+
+    /// Leaves so many tokens of each limit of a dimension to others that use the same credential: a call is let through
+    /// only while what would be left is at least that.
+    #[must_use]
+    pub fn keep(mut self, dimension: Dimension, tokens: u64) -> Self {
+        self.kept.push((dimension, tokens));
+        self
+    }
+
+    /// Another clock.
+    #[must_use]
+    pub fn clock<D: Clock>(self, clock: D) -> MirrorBuilder<D> {
+        MirrorBuilder { limits: self.limits, kept: self.kept, clock }
+    }
+
+    /// The mirror.
+    ///
+    /// # Errors
+    ///
+    /// A window without length or allowance; nothing left of a limit beside what is kept of it; or something kept of a
+    /// dimension that has no limit.
+    pub fn build(self) -> Result<Mirror<C>, MirrorError> {
+        let cells: SmallVec<[Cell; 4]> = self
+            .limits
+            .iter()
+            .map(|(dimension, limit)| self.cell(*dimension, *limit))
+            .collect::<Result<_, _>>()?;
+        let is_limited = |dimension| cells.iter().any(|cell| cell.dimension == dimension);
+        if let Some((dimension, _)) = self.kept.iter().find(|(dimension, _)| !is_limited(*dimension)) {
+            return Err(MirrorError::KeepsOfNothing { dimension: *dimension });
+        }
+        let state = Mutex::new(State::new(cells));
+        Ok(Mirror { inner: Arc::new(Inner { clock: self.clock, state }) })
+    }
+
+    fn cell(&self, dimension: Dimension, limit: Limit) -> Result<Cell, MirrorError> {
+        let (quota, is_window) = match limit {
+            Limit::Bucket(quota) => (quota, false),
+            Limit::Window(tokens, period) => {
+                (Quota::new(tokens, period).map_err(|error| MirrorError::Window { dimension, error })?, true)
+            }
+        };
+        let kept = self.kept.iter().rev().find(|(kept, _)| *kept == dimension);
+        let (keep, capacity) = (kept.map_or(0, |(_, tokens)| *tokens), quota.capacity());
+        if keep >= capacity {
+            return Err(MirrorError::KeepsAll { dimension, keep, capacity });
+        }
+        Ok(Cell::new(dimension, quota, is_window, keep))
+    }
+}

@@ -1,0 +1,43 @@
+//! Calls that are on their way, in the order of sending.
+
+use std::collections::BTreeMap;
+
+use super::cost::Cost;
+
+/// Calls on their way. All of it costs the logarithm of how many they are.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    open: BTreeMap<u64, Flight>,
+    sent: u64,
+}
+
+/// What is remembered of a call on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) cost: Cost,
+    /// What had been answered by then, wrapping.
+    pub(super) settled: Cost,
+}
+
+impl Flights {
+    /// Sends a call and tells its number; later calls have higher ones, from 1 on.
+    pub(super) fn send(&mut self, flight: Flight) -> u64 {
+        self.sent += 1;
+        self.open.insert(self.sent, flight);
+        self.sent
+    }
+
+    /// Takes a call out.
+    pub(super) fn land(&mut self, number: u64) -> Option<Flight> {
+        self.open.remove(&number)
+    }
+
+    /// The number of the call that was sent last and is on its way.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.open.last_key_value().map(|(number, _)| *number)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+}

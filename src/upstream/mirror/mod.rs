@@ -1,0 +1,219 @@
+//! What an upstream has left, as far as can be known without asking it.
+
+mod builder;
+mod cell;
+mod cost;
+mod figures;
+mod flights;
+mod refused;
+mod scope;
+mod sent;
+mod state;
+mod terms;
+mod window;
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::Arc;
+
+pub use self::builder::MirrorBuilder;
+pub use self::cost::Cost;
+pub use self::refused::{MirrorError, Refused};
+pub use self::scope::{MirrorScope, Mirrors, NoRoomForScope};
+pub use self::sent::{Heard, Sent};
+use self::state::State;
+use crate::clock::{Clock, Monotonic};
+use crate::nanos::Nanos;
+use crate::sync::{Mutex, lock};
+use crate::upstream::read::{Class, Dimension, Reading};
+
+/// The limits of one credential at one upstream, as configured and as the upstream tells them. Clones share it.
+///
+/// ```
+/// use tollgate::quota;
+/// use tollgate::upstream::{Cost, Dimension, Mirror};
+///
+/// let mirror = Mirror::builder().limit(Dimension::Requests, quota!("60/min")).build()?;
+/// let sent = mirror.try_send(&Cost::requests(1))?;
+/// # drop(sent);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Mirror<C: Clock = Monotonic> {
+    inner: Arc<Inner<C>>,
+}
+
+struct Inner<C> {
+    clock: C,
+    state: Mutex<State>,
+}
+
+/// What a limit has left, besides what is in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Left {
+    available: u64,
+    limit: u64,
+    time_to_full: Duration,
+}
+
+impl Mirror {
+    /// A builder of a mirror without limits, on the default clock.
+    pub fn builder() -> MirrorBuilder {
+        MirrorBuilder::new()
+    }
+}
+
+impl<C: Clock> Mirror<C> {
+    /// Lets a call through, or refuses and charges nothing: all limits or none.
+    ///
+    /// # Errors
+    ///
+    /// The limit that stands in the way the longest, or the pause, or that no wait helps.
+    pub fn try_send(&self, cost: &Cost) -> Result<Sent<C>, Refused> {
+        self.try_send_at(cost, self.inner.clock.now())
+    }
+
+    /// The same, at the reading `now`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_send`](Self::try_send).
+    pub fn try_send_at(&self, cost: &Cost, now: Nanos) -> Result<Sent<C>, Refused> {
+        let number = self.with(now, |state, now| state.send(cost, now))?;
+        Ok(Sent::new(Arc::clone(&self.inner), number))
+    }
+
+    /// How long a call of `cost` would have to wait now; zero if it would be let through.
+    ///
+    /// # Errors
+    ///
+    /// Refusals that no wait helps against.
+    pub fn wait_for(&self, cost: &Cost) -> Result<Duration, Refused> {
+        self.wait_for_at(cost, self.inner.clock.now())
+    }
+
+    /// The same, at the reading `now`.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait_for`](Self::wait_for).
+    pub fn wait_for_at(&self, cost: &Cost, now: Nanos) -> Result<Duration, Refused> {
+        match self.with(now, |state, now| state.ask(cost, now)) {
+            Ok(()) => Ok(Duration::ZERO),
+            Err(refused) => refused.wait().ok_or(refused),
+        }
+    }
+
+    /// Hears a response to a call that did not go through this mirror.
+    pub fn observe(&self, reading: &Reading<'_>) -> Heard {
+        self.observe_at(reading, self.inner.clock.now())
+    }
+
+    /// The same, at the reading `now`.
+    pub fn observe_at(&self, reading: &Reading<'_>, now: Nanos) -> Heard {
+        self.with(now, |state, now| state.hear(reading, None, &Cost::default(), now))
+    }
+
+    /// Sends nothing for so long, nor before an earlier pause's end.
+    pub fn pause_for(&self, span: Duration) {
+        self.pause_until(self.inner.clock.now().saturating_add(Nanos::from_duration(span)));
+    }
+
+    /// Sends nothing before the reading `until`, nor before an earlier pause's end.
+    pub fn pause_until(&self, until: Nanos) {
+        lock(&self.inner.state).pause(until.as_u64());
+    }
+
+    /// What is left of a dimension: of several limits, of the one with the least share left. `None` if none is known.
+    pub fn level(&self, dimension: Dimension) -> Option<Left> {
+        self.level_at(dimension, self.inner.clock.now())
+    }
+
+    /// The same, at the reading `now`.
+    pub fn level_at(&self, dimension: Dimension, now: Nanos) -> Option<Left> {
+        self.with(now, |state, now| {
+            let cells = state.cells.iter().filter(|cell| cell.dimension == dimension);
+            let cell = cells.min_by_key(|cell| cell.share(now))?;
+            Some(Left {
+                available: cell.available(now),
+                limit: cell.capacity(),
+                time_to_full: Duration::from_nanos(cell.full_at(now).saturating_sub(now)),
+            })
+        })
+    }
+
+    /// The least share that is left of any limit that `cost` touches, in parts per thousand; 0 if it would not be let through.
+    pub fn headroom(&self, cost: &Cost) -> u32 {
+        self.headroom_at(cost, self.inner.clock.now())
+    }
+
+    /// The same, at the reading `now`.
+    pub fn headroom_at(&self, cost: &Cost, now: Nanos) -> u32 {
+        self.with(now, |state, now| {
+            if state.ask(cost, now).is_err() {
+                return 0;
+            }
+            let touched = state.cells.iter().filter(|cell| cost.amount(cell.dimension) > 0);
+            touched.map(|cell| cell.share(now)).min().unwrap_or(1000)
+        })
+    }
+
+    /// What closed the mirror, if it is closed.
+    pub fn terminal(&self) -> Option<Class> {
+        lock(&self.inner.state).terminal
+    }
+
+    /// Opens a closed mirror. A pause stays.
+    pub fn reopen(&self) {
+        lock(&self.inner.state).terminal = None;
+    }
+
+    /// Calls on their way.
+    pub fn in_flight(&self) -> usize {
+        lock(&self.inner.state).flights.len()
+    }
+
+    /// Whether nobody else holds it, and it is as it was when it was built, or as if it were.
+    fn is_as_new(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1
+            && self.with(self.inner.clock.now(), |state, now| state.is_as_new(now))
+    }
+
+    fn with<T>(&self, now: Nanos, act: impl FnOnce(&mut State, u64) -> T) -> T {
+        let mut state = lock(&self.inner.state);
+        let now = state.advance(now);
+        act(&mut state, now)
+    }
+}
+
+impl<C: Clock> Clone for Mirror<C> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<C: Clock> fmt::Debug for Mirror<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = lock(&self.inner.state);
+        f.debug_struct("Mirror")
+            .field("limits", &state.cells)
+            .field("in_flight", &state.flights.len())
+            .finish()
+    }
+}
+
+impl Left {
+    /// Whole tokens, rounded down, besides what is in flight; what is kept for others counts.
+    pub const fn available(&self) -> u64 {
+        self.available
+    }
+
+    /// What it has when it is full.
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Time until it is full, if all that is in flight is counted now and nothing more is sent.
+    pub const fn time_to_full(&self) -> Duration {
+        self.time_to_full
+    }
+}

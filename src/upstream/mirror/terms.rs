@@ -1,0 +1,34 @@
+//! Another limit than before.
+
+use super::cell::Cell;
+use crate::gcra::Gcra;
+
+impl Cell {
+    /// Puts the limit to `limit` tokens a period, more than 0 and no more than configured, with the capacity in proportion.
+    /// It gives nothing at once: a lower one keeps what is missing, a higher one what is there.
+    pub(super) fn change_limit(&mut self, limit: u64, now: u64) {
+        let configured = self.configured;
+        let part = u128::from(configured.capacity()) * u128::from(limit) / u128::from(configured.tokens());
+        let capacity = u64::try_from(part).unwrap_or(u64::MAX).max(1);
+        let quota = crate::quota::Quota::with_burst(limit, configured.period(), capacity);
+        let Ok(quota) = quota else { return };
+        let issued = self.gcra.issued(now);
+        let deficit = self.arrival.saturating_sub(issued);
+        let (missing, there) = (self.missing(deficit), self.gcra.available(deficit));
+        let grows = limit > self.quota.tokens();
+        (self.quota, self.gcra) = (quota, Gcra::new(&quota));
+        let missing = if grows { capacity.saturating_sub(there) } else { missing };
+        self.arrival = self.gcra.lacking(self.gcra.issued(now), self.gcra.units(missing));
+        for span in self.ration.iter_mut().chain(&mut self.window) {
+            let used =
+                if grows { limit.saturating_sub(span.left) } else { span.limit.saturating_sub(span.left) };
+            (span.limit, span.left) = (limit, limit.saturating_sub(used));
+        }
+    }
+
+    /// Tokens missing at a deficit, rounded up; in debt more than the capacity.
+    fn missing(&self, deficit: u64) -> u64 {
+        let there = self.gcra.available(deficit);
+        self.quota.capacity().saturating_sub(there).saturating_add(self.gcra.debt(deficit))
+    }
+}

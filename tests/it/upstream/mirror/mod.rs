@@ -1,0 +1,4 @@
+//! `upstream::Mirror`: what an upstream has left.
+
+mod figures;
+mod support;
