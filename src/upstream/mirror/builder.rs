@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::cell::Cell;
 use super::refused::MirrorError;
+use super::share::Share;
 use super::state::State;
 use super::{Inner, Mirror};
 use crate::clock::{Clock, Monotonic};
@@ -19,6 +20,7 @@ use crate::upstream::read::Dimension;
 pub struct MirrorBuilder<C = Monotonic> {
     limits: SmallVec<[(Dimension, Limit); 4]>,
     kept: SmallVec<[(Dimension, u64); 4]>,
+    is_shared: bool,
     clock: C,
 }
 
@@ -30,7 +32,7 @@ enum Limit {
 
 impl MirrorBuilder<Monotonic> {
     pub(super) fn new() -> Self {
-        Self { limits: SmallVec::new(), kept: SmallVec::new(), clock: Monotonic::new() }
+        Self { limits: SmallVec::new(), kept: SmallVec::new(), is_shared: false, clock: Monotonic::new() }
     }
 }
 
@@ -59,10 +61,21 @@ impl<C: Clock> MirrorBuilder<C> {
         self
     }
 
+    /// Others use the same credential, without being known: learn which part of each limit is one's own, and claim no more.
+    ///
+    /// Without it a mirror takes the whole refill, and all that it is told is left, for its own. Several such mirrors together
+    /// send a multiple of the limit, and wake from a pause all at once. With it equal clients come to equal parts, one that sends
+    /// more than the others takes what they leave, and one alone has all, 5 % at a time. It needs answers that tell what remains.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
     /// Another clock.
     #[must_use]
     pub fn clock<D: Clock>(self, clock: D) -> MirrorBuilder<D> {
-        MirrorBuilder { limits: self.limits, kept: self.kept, clock }
+        MirrorBuilder { limits: self.limits, kept: self.kept, is_shared: self.is_shared, clock }
     }
 
     /// The mirror.
@@ -97,6 +110,8 @@ impl<C: Clock> MirrorBuilder<C> {
         if keep >= capacity {
             return Err(MirrorError::KeepsAll { dimension, keep, capacity });
         }
-        Ok(Cell::new(dimension, quota, is_window, keep))
+        let cell = Cell::new(dimension, quota, is_window, keep);
+        let share = self.is_shared.then(|| Share::new(cell.arrival, quota.tokens()));
+        Ok(Cell { share, ..cell })
     }
 }

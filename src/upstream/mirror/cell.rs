@@ -1,11 +1,13 @@
-//! One limit as the mirror holds it: a bucket or a window, and what is in flight beside it.
+//! One limit as the mirror holds it: a bucket or windows, and what is in flight beside it.
 
-use super::window::Span;
-use crate::gcra::Gcra;
+use super::share::Share;
+use super::window::{Ration, Windowed};
+use crate::gcra::{Cost, Gcra};
+use crate::nanos::Nanos;
 use crate::quota::Quota;
 use crate::upstream::read::Dimension;
 
-/// One limit.
+/// One limit. What it answers is right for a time that [`roll`](Self::roll) has been told.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) dimension: Dimension,
@@ -15,15 +17,17 @@ pub(super) struct Cell {
     pub(super) gcra: Gcra,
     /// The arrival point of a bucket: all that has been settled.
     pub(super) arrival: u64,
-    /// The window, if it is one.
-    pub(super) window: Option<Span>,
+    /// The windows, if it has such.
+    pub(super) windowed: Option<Windowed>,
     /// What is meant to last for a time (IETF draft -11).
-    pub(super) ration: Option<Span>,
+    pub(super) ration: Option<Ration>,
     /// Tokens of calls on their way. They count as if they were charged now, whenever now is: how soon the upstream counts
     /// them is not known, and the later it does the less refill has made good.
     pub(super) in_flight: u64,
     /// Tokens that are left to others.
     pub(super) keep: u64,
+    /// The own part, if others use the same credential.
+    pub(super) share: Option<Share>,
     /// The number of the call whose figures were applied last.
     pub(super) latest: u64,
 }
@@ -39,18 +43,20 @@ pub(super) enum Answer {
 }
 
 impl Cell {
-    pub(super) fn new(dimension: Dimension, quota: Quota, is_window: bool, keep: u64) -> Self {
+    pub(super) fn new(dimension: Dimension, quota: Quota, is_windowed: bool, keep: u64) -> Self {
         let gcra = Gcra::new(&quota);
+        let period = Nanos::from_duration(quota.period()).as_u64();
         Self {
             dimension,
             configured: quota,
             quota,
             gcra,
             arrival: gcra.holding(0, quota.initial_tokens()),
-            window: is_window.then(|| Span::not_begun(quota.tokens())),
+            windowed: is_windowed.then(|| Windowed::new(quota.tokens(), quota.tokens(), period)),
             ration: None,
             in_flight: 0,
             keep,
+            share: None,
             latest: 0,
         }
     }
@@ -65,43 +71,47 @@ impl Cell {
             return Answer::Never(most);
         }
         let asked = amount.saturating_add(self.keep).saturating_add(self.in_flight);
-        let spans = self.ration.iter().chain(&self.window).map(|span| span.ask(now, asked, self.period()));
-        let of_bucket = if self.window.is_none() { self.ask_bucket(now, amount) } else { Answer::Now };
-        spans.fold(of_bucket, Answer::or_later)
+        let of_limit = match &self.windowed {
+            Some(windowed) => windowed.ask(now, asked),
+            None => self.when(self.held(now), now, self.cost(amount + self.keep)),
+        };
+        let of_ration = self.ration.map_or(Answer::Now, |ration| ration.ask(asked));
+        of_limit.or_later(of_ration).or_later(self.ask_share(now, amount))
     }
 
-    fn ask_bucket(&self, now: u64, amount: u64) -> Answer {
-        let cost = self.gcra.valid_cost(self.gcra.units(amount + self.keep));
-        let needed = self.gcra.needed(self.held(now), now, cost);
+    /// A cost of so many tokens, at most the capacity.
+    pub(super) fn cost(&self, tokens: u64) -> Cost {
+        self.gcra.valid_cost(self.gcra.units(tokens.min(self.quota.capacity())))
+    }
+
+    /// When a bucket at this arrival point has a cost.
+    pub(super) fn when(&self, arrival: u64, now: u64, cost: Cost) -> Answer {
+        let needed = self.gcra.needed(arrival, now, cost);
         if needed <= self.gcra.issued(now) { Answer::Now } else { Answer::At(self.gcra.full_at(needed)) }
     }
 
     /// The arrival point of a bucket, were all that is in flight counted now.
-    pub(super) fn held(&self, now: u64) -> u64 {
+    fn held(&self, now: u64) -> u64 {
         self.gcra.charge(self.arrival, self.gcra.issued(now), self.gcra.units(self.in_flight))
     }
 
     /// The most that it ever has.
     pub(super) fn capacity(&self) -> u64 {
-        if self.window.is_some() { self.quota.tokens() } else { self.quota.capacity() }
-    }
-
-    /// The length of its window, or the time in which as much as one period gives is issued.
-    pub(super) fn period(&self) -> u64 {
-        crate::nanos::Nanos::from_duration(self.quota.period()).as_u64()
+        if self.windowed.is_some() { self.quota.tokens() } else { self.quota.capacity() }
     }
 
     /// What is there besides what is in flight.
     pub(super) fn available(&self, now: u64) -> u64 {
-        let left = |span: &Span| span.left(now).saturating_sub(self.in_flight);
-        let of_spans = self.ration.iter().chain(&self.window).map(left).min().unwrap_or(u64::MAX);
-        let issued = self.gcra.issued(now);
-        let of_bucket = self.gcra.available(self.held(now).saturating_sub(issued));
-        if self.window.is_some() { of_spans } else { of_spans.min(of_bucket) }
+        let of_limit = match &self.windowed {
+            Some(windowed) => windowed.left.saturating_sub(self.in_flight),
+            None => self.gcra.available(self.held(now).saturating_sub(self.gcra.issued(now))),
+        };
+        let of_ration = self.ration.map(|ration| ration.left.saturating_sub(self.in_flight));
+        of_limit.min(of_ration.unwrap_or(u64::MAX))
     }
 
     /// The share of it that is there, in parts per thousand.
-    pub(super) fn share(&self, now: u64) -> u32 {
+    pub(super) fn share_left(&self, now: u64) -> u32 {
         let capacity = u128::from(self.capacity().max(1));
         let parts = u128::from(self.available(now)) * 1000 / capacity;
         u32::try_from(parts.min(1000)).unwrap_or(1000)
@@ -109,19 +119,23 @@ impl Cell {
 
     /// The reading at which all is there again, if nothing more is sent.
     pub(super) fn full_at(&self, now: u64) -> u64 {
-        match &self.window {
-            Some(span) => span.full_at(now, self.in_flight, self.period()),
-            None => self.gcra.full_at(self.held(now)).max(now),
-        }
+        let of_limit = match &self.windowed {
+            Some(windowed) => windowed.full_at(now, self.in_flight),
+            None => self.gcra.full_at(self.held(now)),
+        };
+        of_limit.max(self.ration.map_or(now, |ration| ration.end)).max(now)
     }
 
     /// Lets time pass: what is over is forgotten.
     pub(super) fn roll(&mut self, now: u64) {
-        self.ration = self.ration.filter(|span| !span.is_over(now));
-        if let Some(span) = &mut self.window
-            && span.is_over(now)
+        self.ration = self.ration.filter(|ration| ration.end > now);
+        let Some(windowed) = &mut self.windowed else { return };
+        let before = windowed.latest_end();
+        windowed.roll(now);
+        if let Some(share) = &mut self.share
+            && before <= now
         {
-            *span = Span::not_begun(self.quota.tokens());
+            share.left = windowed.left;
         }
     }
 
@@ -130,21 +144,20 @@ impl Cell {
         if amount == 0 {
             return;
         }
-        self.roll(now);
-        let period = self.period();
         self.arrival = self.gcra.charge(self.arrival, self.gcra.issued(now), self.gcra.units(amount));
-        if let Some(span) = &mut self.window {
-            span.begin(now.saturating_add(period));
+        if let Some(windowed) = &mut self.windowed {
+            windowed.take(now, amount);
         }
-        for span in self.ration.iter_mut().chain(&mut self.window) {
-            span.take(amount);
+        if let Some(ration) = &mut self.ration {
+            ration.left = ration.left.saturating_sub(amount);
         }
+        self.charge_share(now, amount);
     }
 }
 
 impl Answer {
     /// The one that is harder to meet.
-    fn or_later(self, other: Self) -> Self {
+    pub(super) fn or_later(self, other: Self) -> Self {
         match (self, other) {
             (Self::Never(most), Self::Never(other)) => Self::Never(most.min(other)),
             (Self::Never(most), _) | (_, Self::Never(most)) => Self::Never(most),

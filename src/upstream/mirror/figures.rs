@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use super::cell::Cell;
-use super::window::Span;
+use super::share::Mark;
+use super::window::{Ration, Windowed};
 use crate::nanos::Nanos;
 use crate::upstream::read::{Reset, Window};
 
@@ -14,6 +15,10 @@ pub(super) struct Heard {
     pub(super) number: Option<u64>,
     /// The reading at its arrival.
     pub(super) now: u64,
+    /// The reading at which it was sent.
+    pub(super) sent_at: u64,
+    /// Tokens that had been sent by then, with its own; wrapping.
+    pub(super) sent: u64,
     /// Whether its figures may raise what is there: it was sent after all that are on their way, and is not stale.
     pub(super) may_raise: bool,
     /// Tokens of other calls that were answered while it was on its way, so that they may or may not be in the figures.
@@ -36,14 +41,13 @@ impl Cell {
         self.latest = heard.number.unwrap_or(self.latest);
         let heard = Heard { may_raise: heard.may_raise && is_plausible(said), ..heard };
         self.correct_limit(said, heard);
-        self.roll(heard.now);
         match said.reset {
             Some(Reset::WindowEnd(span)) => self.apply_window(said, span, heard),
             Some(Reset::EffectiveWindow(span)) => {
                 self.apply_bucket(said, heard);
                 self.apply_ration(said, span, heard);
             }
-            _ if self.window.is_some() => self.apply_left(said, heard),
+            _ if self.windowed.is_some() => self.apply_left(said, heard),
             _ => self.apply_bucket(said, heard),
         }
     }
@@ -57,6 +61,11 @@ impl Cell {
         let Some(deficit) = self.deficit(said, heard.now) else { return };
         let issued = self.gcra.issued(heard.now);
         let told = self.gcra.lacking(issued, deficit);
+        if let Some(share) = &mut self.share {
+            let (sent, sent_at, end) = (heard.sent, heard.sent_at, u64::MAX);
+            let mark = Mark { sent, issued: self.gcra.issued(sent_at), deficit, sent_at, end };
+            share.told(mark, told, heard, &self.gcra);
+        }
         if told >= self.arrival {
             self.arrival = told;
         } else if heard.may_raise {
@@ -96,27 +105,34 @@ impl Cell {
 
     /// A window that ends: all of it is there then, and nothing before.
     fn apply_window(&mut self, said: &Window, span: Duration, heard: Heard) {
-        let end = heard.now.saturating_add(Nanos::from_duration(span).as_u64());
-        let limit = self.quota.tokens();
-        let now = heard.now;
-        let left = self.bucket_left(now);
-        let window = self.window.get_or_insert(Span { left, ..Span::not_begun(limit) });
-        if !window.is_told || heard.may_raise || window.end.is_none_or(|known| known < end) {
-            window.end = Some(end);
-            window.is_told = true;
-        }
+        let span = Nanos::from_duration(span).as_u64();
+        let (earliest, latest) = (heard.sent_at.saturating_add(span), heard.now.saturating_add(span));
+        let (limit, left) = (self.quota.tokens(), self.bucket_left(heard.now));
+        let period = Nanos::from_duration(self.quota.period()).as_u64();
+        let windowed = self.windowed.get_or_insert(Windowed::new(limit, left, period));
+        windowed.tell_end(earliest, latest, heard.now, heard.others, heard.may_raise);
         self.apply_left(said, heard);
-        self.roll(now);
+        self.roll(heard.now);
     }
 
     /// What is left in the window.
     fn apply_left(&mut self, said: &Window, heard: Heard) {
         let left = self.surely_left(said);
-        let (Some(left), Some(window)) = (left, &mut self.window) else { return };
-        if left <= window.left {
-            window.left = left;
+        let (Some(left), Some(windowed)) = (left, &mut self.windowed) else { return };
+        if let Some(share) = &mut self.share {
+            let mark = Mark {
+                sent: heard.sent,
+                issued: 0,
+                deficit: self.quota.tokens().saturating_sub(left),
+                sent_at: heard.sent_at,
+                end: windowed.latest_end(),
+            };
+            share.told_left(mark, left, heard);
+        }
+        if left <= windowed.left {
+            windowed.left = left;
         } else if heard.may_raise {
-            window.left = left.saturating_sub(heard.others).max(window.left);
+            windowed.left = left.saturating_sub(heard.others).max(windowed.left);
         }
     }
 
@@ -130,10 +146,10 @@ impl Cell {
     fn apply_ration(&mut self, said: &Window, span: Duration, heard: Heard) {
         let Some(left) = self.surely_left(said) else { return };
         let end = heard.now.saturating_add(Nanos::from_duration(span).as_u64());
-        let told = Span::told(end, left.saturating_sub(heard.others), self.quota.tokens());
+        let told = Ration { end, left: left.saturating_sub(heard.others) };
         self.ration = match self.ration {
             Some(known) if !heard.may_raise => {
-                Some(Span { end: known.end.max(told.end), left: known.left.min(left), ..told })
+                Some(Ration { end: known.end.max(end), left: known.left.min(left) })
             }
             _ => Some(told),
         };

@@ -15,6 +15,10 @@ pub(super) struct Flights {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) cost: Cost,
+    /// The reading at which it was sent.
+    pub(super) sent_at: u64,
+    /// All that had been sent by then, with itself; wrapping.
+    pub(super) sent: Cost,
     /// What had been answered by then, wrapping.
     pub(super) settled: Cost,
 }

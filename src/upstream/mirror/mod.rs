@@ -8,6 +8,7 @@ mod flights;
 mod refused;
 mod scope;
 mod sent;
+mod share;
 mod state;
 mod terms;
 mod window;
@@ -110,7 +111,7 @@ impl<C: Clock> Mirror<C> {
 
     /// The same, at the reading `now`.
     pub fn observe_at(&self, reading: &Reading<'_>, now: Nanos) -> Heard {
-        self.with(now, |state, now| state.hear(reading, None, &Cost::default(), now))
+        self.with(now, |state, now| state.hear(reading, None, now))
     }
 
     /// Sends nothing for so long, nor before an earlier pause's end.
@@ -132,7 +133,7 @@ impl<C: Clock> Mirror<C> {
     pub fn level_at(&self, dimension: Dimension, now: Nanos) -> Option<Left> {
         self.with(now, |state, now| {
             let cells = state.cells.iter().filter(|cell| cell.dimension == dimension);
-            let cell = cells.min_by_key(|cell| cell.share(now))?;
+            let cell = cells.min_by_key(|cell| cell.share_left(now))?;
             Some(Left {
                 available: cell.available(now),
                 limit: cell.capacity(),
@@ -153,7 +154,7 @@ impl<C: Clock> Mirror<C> {
                 return 0;
             }
             let touched = state.cells.iter().filter(|cell| cost.amount(cell.dimension) > 0);
-            touched.map(|cell| cell.share(now)).min().unwrap_or(1000)
+            touched.map(|cell| cell.share_left(now)).min().unwrap_or(1000)
         })
     }
 

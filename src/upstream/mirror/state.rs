@@ -18,7 +18,8 @@ use crate::upstream::read::{Class, Reading, Window};
 pub(super) struct State {
     pub(super) cells: SmallVec<[Cell; 4]>,
     pub(super) flights: Flights,
-    /// All that was ever answered, wrapping.
+    /// All that was ever sent, and that was ever answered; wrapping.
+    sent: Cost,
     settled: Cost,
     /// The reading before which nothing is sent.
     pub(super) hold: u64,
@@ -29,15 +30,28 @@ pub(super) struct State {
     latest: u64,
 }
 
+/// A call that has been answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    number: u64,
+    flight: Flight,
+    /// What was answered while it was on its way, so that it may or may not be in its figures.
+    others: Cost,
+}
+
 impl State {
     pub(super) fn new(cells: SmallVec<[Cell; 4]>) -> Self {
         let flights = Flights::default();
-        Self { cells, flights, settled: Cost::default(), hold: 0, terminal: None, dated: None, latest: 0 }
+        let (sent, settled) = (Cost::default(), Cost::default());
+        Self { cells, flights, sent, settled, hold: 0, terminal: None, dated: None, latest: 0 }
     }
 
     /// Lets time pass, and tells the reading that counts.
     pub(super) fn advance(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now.as_u64());
+        for cell in &mut self.cells {
+            cell.roll(self.latest);
+        }
         self.latest
     }
 
@@ -56,7 +70,8 @@ impl State {
         for cell in &mut self.cells {
             cell.in_flight = cell.in_flight.saturating_add(cost.amount(cell.dimension));
         }
-        Ok(self.flights.send(Flight { cost: *cost, settled: self.settled }))
+        self.sent = self.sent.wrapping_add(cost);
+        Ok(self.flights.send(Flight { cost: *cost, sent_at: now, sent: self.sent, settled: self.settled }))
     }
 
     /// Whether `cost` can be sent now.
@@ -101,6 +116,7 @@ impl State {
     /// A call is on its way no more, and was never sent.
     pub(super) fn forget(&mut self, number: u64) {
         let Some(flight) = self.flights.land(number) else { return };
+        self.sent = self.sent.wrapping_sub(&flight.cost);
         for cell in &mut self.cells {
             cell.in_flight = cell.in_flight.saturating_sub(flight.cost.amount(cell.dimension));
         }
@@ -117,25 +133,26 @@ impl State {
         let settled = self.settled;
         let Some(flight) = self.land(number, used, now) else { return Heard::of(reading) };
         let others = settled.wrapping_sub(&flight.settled);
-        self.hear(reading, Some(number), &others, now)
+        let call = Call { number, flight, others };
+        let heard = self.hear(reading, Some(&call), now);
+        if matches!(heard, Heard::RetryAfter(_) | Heard::Limited(_)) {
+            // It took nothing, so it is no part of what this client draws.
+            self.sent = self.sent.wrapping_sub(&flight.cost);
+        }
+        heard
     }
 
-    /// Applies what a response says; `others` is what was answered while it was on its way.
-    pub(super) fn hear(
-        &mut self,
-        reading: &Reading<'_>,
-        number: Option<u64>,
-        others: &Cost,
-        now: u64,
-    ) -> Heard {
+    /// Applies what a response says, to a call of this mirror's or of another's.
+    pub(super) fn hear(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) -> Heard {
         let heard = Heard::of(reading);
         match heard {
             Heard::Terminal(class) => self.terminal = Some(class),
             Heard::RetryAfter(wait) => self.pause(now.saturating_add(Nanos::from_duration(wait).as_u64())),
             _ => {}
         }
+        // What lay in a cache says nothing about now.
         if reading.age().is_none_or(|age| age.is_zero()) {
-            self.apply(reading, number, others, now);
+            self.apply(reading, call, now);
         }
         heard
     }
@@ -144,13 +161,17 @@ impl State {
         self.hold = self.hold.max(until);
     }
 
-    fn apply(&mut self, reading: &Reading<'_>, number: Option<u64>, others: &Cost, now: u64) {
+    fn apply(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) {
+        let number = call.map(|call| call.number);
         let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number > last));
         let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
+        let may_raise = is_last && !is_old;
         for window in reading.windows() {
             let Some(cell) = matching(&mut self.cells, window) else { continue };
-            let others = others.amount(cell.dimension);
-            cell.apply(window, Figures { number, now, may_raise: is_last && !is_old, others });
+            let of = |cost: fn(&Call) -> &Cost| call.map_or(0, |call| cost(call).amount(cell.dimension));
+            let (sent, others) = (of(|call| &call.flight.sent), of(|call| &call.others));
+            let sent_at = call.map_or(now, |call| call.flight.sent_at);
+            cell.apply(window, Figures { number, now, sent_at, sent, may_raise, others });
         }
         self.dated = self.dated.max(Some(reading.made_at()));
     }

@@ -19,10 +19,12 @@ impl Cell {
         (self.quota, self.gcra) = (quota, Gcra::new(&quota));
         let missing = if grows { capacity.saturating_sub(there) } else { missing };
         self.arrival = self.gcra.lacking(self.gcra.issued(now), self.gcra.units(missing));
-        for span in self.ration.iter_mut().chain(&mut self.window) {
-            let used =
-                if grows { limit.saturating_sub(span.left) } else { span.limit.saturating_sub(span.left) };
-            (span.limit, span.left) = (limit, limit.saturating_sub(used));
+        if let Some(windowed) = &mut self.windowed {
+            let used = if grows { limit } else { windowed.limit }.saturating_sub(windowed.left);
+            windowed.change_limit(limit, used);
+        }
+        if let Some(share) = &mut self.share {
+            share.restart(self.arrival, limit);
         }
     }
 

@@ -1,60 +1,113 @@
-//! A span of time with an allowance of its own, in which nothing comes back.
+//! Limits in which nothing comes back before a certain time, and then all of it.
+//!
+//! # Windows whose end is not known exactly
+//!
+//! When a window ends is told by a response, and so known but for the time that the response was on its way, or not at all: then
+//! it ends within one period of the first call in it. So a window has an earliest and a latest end, and all is there again only
+//! at the latest. What is counted between the two may belong to the next window already, so it is charged to both.
+//!
+//! Windows that begin by the clock and those that begin with the first call are the same to this: of a window that began
+//! between two readings, by whatever rule, the end lies one period after them.
 
 use super::cell::Answer;
 
-/// So much until its end.
+/// A limit by windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Span {
-    /// The reading at which it ends; none before something has been taken from it.
-    pub(super) end: Option<u64>,
-    /// Whether the upstream has told the end, or it is a guess: a whole period after the first call.
-    pub(super) is_told: bool,
-    pub(super) left: u64,
+pub(super) struct Windowed {
     pub(super) limit: u64,
+    pub(super) left: u64,
+    /// When the window ends, once something has been counted in it.
+    ends: Option<Ends>,
+    /// What was counted since the earliest end.
+    doubtful: u64,
+    period: u64,
 }
 
-impl Span {
-    pub(super) const fn not_begun(limit: u64) -> Self {
-        Self { end: None, is_told: false, left: limit, limit }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Ends {
+    earliest: u64,
+    latest: u64,
+    is_told: bool,
+}
+
+/// So much until an end, and beyond it no limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ration {
+    pub(super) end: u64,
+    pub(super) left: u64,
+}
+
+impl Windowed {
+    pub(super) const fn new(limit: u64, left: u64, period: u64) -> Self {
+        Self { limit, left, ends: None, doubtful: 0, period }
     }
 
-    pub(super) const fn told(end: u64, left: u64, limit: u64) -> Self {
-        Self { end: Some(end), is_told: true, left, limit }
+    /// Lets time pass.
+    pub(super) fn roll(&mut self, now: u64) {
+        while let Some(ends) = self.ends.filter(|ends| ends.latest <= now) {
+            let begun = Ends {
+                earliest: ends.earliest.saturating_add(self.period),
+                latest: ends.latest.saturating_add(self.period),
+                is_told: false,
+            };
+            self.ends = (self.doubtful > 0 && ends.latest < u64::MAX).then_some(begun);
+            self.left = self.limit.saturating_sub(self.doubtful);
+            self.doubtful = 0;
+        }
     }
 
-    pub(super) fn is_over(&self, now: u64) -> bool {
-        self.end.is_some_and(|end| end <= now)
-    }
-
-    /// Gives it an end, if it has none. An upstream's windows may begin by the clock or with the first call; the latter end
-    /// no earlier.
-    pub(super) fn begin(&mut self, end: u64) {
-        self.end = self.end.or(Some(end));
-    }
-
-    pub(super) fn take(&mut self, amount: u64) {
+    /// Counts what came by the reading `now`.
+    pub(super) fn take(&mut self, now: u64, amount: u64) {
+        let first = Ends { earliest: now, latest: now.saturating_add(self.period), is_told: false };
+        let ends = self.ends.get_or_insert(first);
+        if now >= ends.earliest {
+            self.doubtful = self.doubtful.saturating_add(amount);
+        }
         self.left = self.left.saturating_sub(amount);
     }
 
-    pub(super) fn left(&self, now: u64) -> u64 {
-        if self.is_over(now) { self.limit } else { self.left }
+    /// A response tells the end, which lies between the two readings. `counted` may have been counted while it was on its way.
+    /// A known end comes closer only if `may_raise`.
+    pub(super) fn tell_end(&mut self, earliest: u64, latest: u64, now: u64, counted: u64, may_raise: bool) {
+        let told = Ends { earliest, latest, is_told: true };
+        match &mut self.ends {
+            Some(ends) if ends.is_told && !may_raise => {
+                (ends.earliest, ends.latest) = (ends.earliest.min(earliest), ends.latest.max(latest));
+            }
+            ends => {
+                *ends = Some(told);
+                self.doubtful = if earliest <= now { counted } else { 0 };
+            }
+        }
     }
 
-    /// Whether `asked` is there.
-    pub(super) fn ask(&self, now: u64, asked: u64, period: u64) -> Answer {
-        if asked <= self.left(now) {
-            return Answer::Now;
-        }
-        let end = self.end.filter(|end| *end > now);
-        Answer::At(end.unwrap_or(now.saturating_add(period)))
+    /// Puts the limit to another number, less what `used` says.
+    pub(super) fn change_limit(&mut self, limit: u64, used: u64) {
+        (self.limit, self.left) = (limit, limit.saturating_sub(used));
     }
 
-    pub(super) fn full_at(&self, now: u64, in_flight: u64, period: u64) -> u64 {
-        let is_full = in_flight == 0 && self.left(now) == self.limit;
-        match self.end.filter(|end| *end > now) {
-            _ if is_full => now,
-            Some(end) => end,
-            None => now.saturating_add(period),
-        }
+    /// When the next window begins; a whole period from now, if this one has not begun.
+    pub(super) fn next(&self, now: u64) -> u64 {
+        self.ends.map_or(now.saturating_add(self.period), |ends| ends.latest)
+    }
+
+    /// About when it ends, for comparison.
+    pub(super) fn latest_end(&self) -> u64 {
+        self.ends.map_or(u64::MAX, |ends| ends.latest)
+    }
+
+    /// Whether so much is left.
+    pub(super) fn ask(&self, now: u64, asked: u64) -> Answer {
+        if asked <= self.left { Answer::Now } else { Answer::At(self.next(now)) }
+    }
+
+    pub(super) fn full_at(&self, now: u64, in_flight: u64) -> u64 {
+        if in_flight == 0 && self.left == self.limit { now } else { self.next(now) }
+    }
+}
+
+impl Ration {
+    pub(super) fn ask(&self, asked: u64) -> Answer {
+        if asked <= self.left { Answer::Now } else { Answer::At(self.end) }
     }
 }
