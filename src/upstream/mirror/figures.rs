@@ -19,6 +19,8 @@ pub(super) struct Heard {
     pub(super) sent_at: u64,
     /// Tokens that had been sent by then, with its own; wrapping.
     pub(super) sent: u64,
+    /// Tokens of its own cost, if it was refused.
+    pub(super) refused: u64,
     /// Whether its figures may raise what is there: it was sent after all that are on their way, and is not stale.
     pub(super) may_raise: bool,
     /// Tokens of other calls that were answered while it was on its way, so that they may or may not be in the figures.
@@ -62,8 +64,8 @@ impl Cell {
         let issued = self.gcra.issued(heard.now);
         let told = self.gcra.lacking(issued, deficit);
         if let Some(share) = &mut self.share {
-            let (sent, sent_at, end) = (heard.sent, heard.sent_at, u64::MAX);
-            let mark = Mark { sent, issued: self.gcra.issued(sent_at), deficit, sent_at, end };
+            let (sent, refused, sent_at, end) = (heard.sent, heard.refused, heard.sent_at, u64::MAX);
+            let mark = Mark { sent, refused, issued: self.gcra.issued(sent_at), deficit, sent_at, end };
             share.told(mark, told, heard, &self.gcra);
         }
         if told >= self.arrival {
@@ -122,6 +124,7 @@ impl Cell {
         if let Some(share) = &mut self.share {
             let mark = Mark {
                 sent: heard.sent,
+                refused: heard.refused,
                 issued: 0,
                 deficit: self.quota.tokens().saturating_sub(left),
                 sent_at: heard.sent_at,

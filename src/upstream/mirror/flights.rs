@@ -31,6 +31,11 @@ impl Flights {
         self.sent
     }
 
+    /// A call on its way.
+    pub(super) fn of(&self, number: u64) -> Option<&Flight> {
+        self.open.get(&number)
+    }
+
     /// Takes a call out.
     pub(super) fn land(&mut self, number: u64) -> Option<Flight> {
         self.open.remove(&number)

@@ -101,6 +101,11 @@ impl<C: Clock> fmt::Debug for Sent<C> {
 }
 
 impl Heard {
+    /// Whether a limit was passed.
+    pub(super) const fn is_refusal(self) -> bool {
+        matches!(self, Self::RetryAfter(_) | Self::Limited(_))
+    }
+
     /// What a response means, before it is applied.
     pub(super) fn of(reading: &Reading<'_>) -> Self {
         let status = reading.status();

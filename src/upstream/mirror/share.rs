@@ -19,7 +19,14 @@ const WHOLE: u64 = 1024;
 const CLAIM: u64 = 51;
 /// The least part that is claimed: 2 %.
 const LEAST: u64 = 20;
-/// Both sums are halved after so many answers.
+/// What is claimed before anything is known.
+const FIRST: u64 = WHOLE / 4;
+/// As much as this client has on its way the others may have, each of them, when it is all drawn down in a few round trips: so
+/// what is on its way counts so many times.
+const UNSEEN: u64 = 3;
+/// Both sums are halved after so many nanoseconds, but not before so many answers: long enough that a pause of a second, in
+/// which somebody else has it all, teaches little.
+const HALF_LIFE: u64 = 10_000_000_000;
 const ANSWERS: u32 = 16;
 
 /// What is known of the own part of a limit.
@@ -29,11 +36,15 @@ pub(super) struct Share {
     own: u128,
     drawn: u128,
     answers: u32,
+    /// The reading at which they were halved last.
+    halved_at: u64,
     last: Option<Mark>,
     /// The arrival point as told last, with what was charged since counted in full: own and others'.
     pub(super) arrival: u64,
     /// The same of what is left of a window.
     pub(super) left: u64,
+    /// The reading from which on nothing is known: as long after the answer as that was on its way.
+    fresh_until: u64,
 }
 
 /// What one answer tells of what has been drawn.
@@ -41,6 +52,8 @@ pub(super) struct Share {
 pub(super) struct Mark {
     /// What had been sent of it, with the call itself; wrapping.
     pub(super) sent: u64,
+    /// What the call would have taken, if it was refused.
+    pub(super) refused: u64,
     /// Where the arrival point of a bucket must be at least to be ahead: what had been issued when it was sent. For a window 0.
     pub(super) issued: u64,
     /// What is missing, in units of a bucket, in tokens of a window.
@@ -52,7 +65,17 @@ pub(super) struct Mark {
 
 impl Share {
     pub(super) fn new(arrival: u64, left: u64) -> Self {
-        Self { parts: WHOLE, own: 0, drawn: 0, answers: 0, last: None, arrival, left }
+        Self {
+            parts: FIRST,
+            own: 0,
+            drawn: 0,
+            answers: 0,
+            halved_at: 0,
+            last: None,
+            arrival,
+            left,
+            fresh_until: 0,
+        }
     }
 
     /// Goes on from here in other units. What was learned of the own part stays.
@@ -73,6 +96,7 @@ impl Share {
             self.arrival = self.arrival.max(told);
             return;
         }
+        self.fresh_until = heard.now.saturating_add(heard.now.saturating_sub(heard.sent_at));
         self.learn(mark, gcra.one.units);
         self.arrival = gcra.charge(told, told, gcra.units(self.in_all(heard.others)));
     }
@@ -83,6 +107,7 @@ impl Share {
             self.left = self.left.min(left);
             return;
         }
+        self.fresh_until = heard.now.saturating_add(heard.now.saturating_sub(heard.sent_at));
         self.learn(mark, 1);
         self.left = left.saturating_sub(self.in_all(heard.others));
     }
@@ -94,12 +119,14 @@ impl Share {
             // Another window.
             return;
         }
-        let own = u128::from(mark.sent.wrapping_sub(last.sent)) * u128::from(unit);
+        let sent = mark.sent.wrapping_sub(last.sent).saturating_sub(mark.refused);
+        let own = u128::from(sent) * u128::from(unit);
         self.own += own;
         self.drawn += u128::from(mark.drawn_since(&last)).max(own);
         self.answers += 1;
-        if self.answers >= ANSWERS {
+        if self.answers >= ANSWERS && mark.sent_at.saturating_sub(self.halved_at) >= HALF_LIFE {
             (self.own, self.drawn, self.answers) = (self.own / 2, self.drawn / 2, 0);
+            self.halved_at = mark.sent_at;
         }
         let part = (self.own * u128::from(WHOLE)).checked_div(self.drawn).unwrap_or(u128::from(WHOLE));
         self.parts = u64::try_from(part).unwrap_or(WHOLE).saturating_add(CLAIM).clamp(LEAST, WHOLE);
@@ -119,13 +146,27 @@ impl Cell {
     /// of it is there.
     pub(super) fn ask_share(&self, now: u64, amount: u64) -> Answer {
         let Some(share) = &self.share else { return Answer::Now };
-        let (asked, others) = (share.in_all(amount), share.in_all(self.in_flight));
+        let (asked, others) = (share.in_all(amount), share.in_all(self.in_flight.saturating_mul(UNSEEN)));
         if let Some(windowed) = &self.windowed {
-            let enough = asked.saturating_add(others).min(windowed.limit) <= share.left;
-            return if enough { Answer::Now } else { Answer::At(windowed.next(now)) };
+            let enough = asked.min(windowed.limit).saturating_add(others) <= share.left;
+            return match enough {
+                true if others == 0 || now <= share.fresh_until => Answer::Now,
+                // When the call on its way is answered; that takes no longer than a share of the window does.
+                true => Answer::At(now.saturating_add(windowed.time_of(asked))),
+                false => Answer::At(windowed.next(now)),
+            };
         }
-        let held = self.gcra.charge(share.arrival, self.gcra.issued(now), self.gcra.units(others));
-        self.when(held, now, self.cost(asked))
+        // One call may go by what should be there by now; more only by what is known to be.
+        let known = if others == 0 { now } else { now.min(share.fresh_until) };
+        let held = self.gcra.charge(share.arrival, self.gcra.issued(known), self.gcra.units(others));
+        let cost = self.cost(asked);
+        match self.when(held, known, cost) {
+            Answer::At(at) if at <= now => {
+                let in_its_time = self.gcra.issued(now).saturating_add(cost.units);
+                Answer::At(self.gcra.full_at(in_its_time))
+            }
+            answer => answer,
+        }
     }
 
     /// Charges the own part.

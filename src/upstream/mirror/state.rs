@@ -131,15 +131,12 @@ impl State {
         now: u64,
     ) -> Heard {
         let settled = self.settled;
-        let Some(flight) = self.land(number, used, now) else { return Heard::of(reading) };
+        let told = Heard::of(reading).is_refusal().then(|| self.flights.of(number)).flatten();
+        let told = told.map(|flight| without_told(&flight.cost, reading));
+        let Some(flight) = self.land(number, used.or(told.as_ref()), now) else { return Heard::of(reading) };
         let others = settled.wrapping_sub(&flight.settled);
         let call = Call { number, flight, others };
-        let heard = self.hear(reading, Some(&call), now);
-        if matches!(heard, Heard::RetryAfter(_) | Heard::Limited(_)) {
-            // It took nothing, so it is no part of what this client draws.
-            self.sent = self.sent.wrapping_sub(&flight.cost);
-        }
-        heard
+        self.hear(reading, Some(&call), now)
     }
 
     /// Applies what a response says, to a call of this mirror's or of another's.
@@ -166,15 +163,25 @@ impl State {
         let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number > last));
         let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
         let may_raise = is_last && !is_old;
+        let is_refused = Heard::of(reading).is_refusal();
         for window in reading.windows() {
             let Some(cell) = matching(&mut self.cells, window) else { continue };
             let of = |cost: fn(&Call) -> &Cost| call.map_or(0, |call| cost(call).amount(cell.dimension));
             let (sent, others) = (of(|call| &call.flight.sent), of(|call| &call.others));
+            let of_itself = of(|call| &call.flight.cost);
+            let refused = if is_refused { of_itself } else { 0 };
             let sent_at = call.map_or(now, |call| call.flight.sent_at);
-            cell.apply(window, Figures { number, now, sent_at, sent, may_raise, others });
+            cell.apply(window, Figures { number, now, sent_at, sent, refused, may_raise, others });
         }
         self.dated = self.dated.max(Some(reading.made_at()));
     }
+}
+
+/// What a refused call is charged: whether the upstream counts it is in the figures, where there are any, and otherwise not
+/// known.
+fn without_told(cost: &Cost, reading: &Reading<'_>) -> Cost {
+    let told = reading.windows().iter().filter(|window| window.remaining.is_some());
+    told.fold(*cost, |cost, window| cost.with(window.dimension, 0))
 }
 
 /// The limit that a window speaks of: of its dimension and length, or else with the same or the nearest figure.

@@ -91,6 +91,12 @@ impl Windowed {
         self.ends.map_or(now.saturating_add(self.period), |ends| ends.latest)
     }
 
+    /// The time in which so much would be there, if it came evenly.
+    pub(super) fn time_of(&self, amount: u64) -> u64 {
+        let nanos = u128::from(self.period) * u128::from(amount) / u128::from(self.limit.max(1));
+        u64::try_from(nanos).unwrap_or(u64::MAX).max(1)
+    }
+
     /// About when it ends, for comparison.
     pub(super) fn latest_end(&self) -> u64 {
         self.ends.map_or(u64::MAX, |ends| ends.latest)

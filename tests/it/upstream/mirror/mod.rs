@@ -4,3 +4,4 @@ mod alone;
 mod figures;
 mod provider;
 mod support;
+mod together;
