@@ -27,8 +27,8 @@ mod mirror;
 mod read;
 
 pub use self::mirror::{
-    Cost, Heard, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors, NoRoomForScope, Refused,
-    Sent,
+    Charged, Cost, Heard, LearnedWindow, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors,
+    NoRoomForScope, Refused, Sent,
 };
 pub use self::read::{
     Class, Dimension, IetfDraft, LONGEST, Period, Policy, Provider, Pushback, Reader, Reading, Reset,

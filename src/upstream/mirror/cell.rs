@@ -1,5 +1,6 @@
 //! One limit as the mirror holds it: a bucket or windows, and what is in flight beside it.
 
+use super::learn::Learned;
 use super::share::Share;
 use super::window::{Ration, Windowed};
 use crate::gcra::{Cost, Gcra};
@@ -17,6 +18,8 @@ pub(super) struct Cell {
     pub(super) gcra: Gcra,
     /// The arrival point of a bucket: all that has been settled.
     pub(super) arrival: u64,
+    /// Where the arrival point is at least, as far as the upstream told.
+    pub(super) known: u64,
     /// The windows, if it has such.
     pub(super) windowed: Option<Windowed>,
     /// What is meant to last for a time (IETF draft -11).
@@ -28,6 +31,8 @@ pub(super) struct Cell {
     pub(super) keep: u64,
     /// The own part, if others use the same credential.
     pub(super) share: Option<Share>,
+    /// What its figures told without saying it.
+    pub(super) learned: Learned,
     /// The number of the call whose figures were applied last.
     pub(super) latest: u64,
 }
@@ -52,11 +57,13 @@ impl Cell {
             quota,
             gcra,
             arrival: gcra.holding(0, quota.initial_tokens()),
+            known: 0,
             windowed: is_windowed.then(|| Windowed::new(quota.tokens(), quota.tokens(), period)),
             ration: None,
             in_flight: 0,
             keep,
             share: None,
+            learned: Learned::default(),
             latest: 0,
         }
     }
@@ -139,8 +146,29 @@ impl Cell {
         }
     }
 
+    /// A call is on its way no more: its expected cost becomes a charge of what it used.
+    pub(super) fn settle(&mut self, now: u64, expected: u64, used: u64) {
+        self.in_flight = self.in_flight.saturating_sub(expected);
+        self.charge(now, used);
+        let surplus = expected.saturating_sub(used);
+        self.known = self.known.saturating_sub(self.gcra.units(surplus));
+        if let Some(windowed) = &mut self.windowed {
+            windowed.give_back(surplus);
+        }
+    }
+
+    /// A call was refused for want of its cost, so less than that was there.
+    pub(super) fn lacks(&mut self, now: u64, amount: u64) {
+        let Some(most) = amount.checked_sub(1) else { return };
+        let missing = self.gcra.units(self.quota.capacity().saturating_sub(most));
+        self.arrival = self.arrival.max(self.gcra.lacking(self.gcra.issued(now), missing));
+        if let Some(windowed) = &mut self.windowed {
+            windowed.left = windowed.left.min(most);
+        }
+    }
+
     /// Charges what has been counted by now.
-    pub(super) fn charge(&mut self, now: u64, amount: u64) {
+    fn charge(&mut self, now: u64, amount: u64) {
         if amount == 0 {
             return;
         }

@@ -3,10 +3,11 @@
 use core::time::Duration;
 
 use super::cell::Cell;
+use super::learn::{Figures, Told};
 use super::share::Mark;
 use super::window::{Ration, Windowed};
 use crate::nanos::Nanos;
-use crate::upstream::read::{Reset, Window};
+use crate::upstream::read::{Reset, Status, Window};
 
 /// What is known of the response that the figures stand in.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Heard {
     pub(super) sent: u64,
     /// Tokens of its own cost, if it was refused.
     pub(super) refused: u64,
+    /// Whether no other call was on its way beside it.
+    pub(super) is_alone: bool,
     /// Whether its figures may raise what is there: it was sent after all that are on their way, and is not stale.
     pub(super) may_raise: bool,
     /// Tokens of other calls that were answered while it was on its way, so that they may or may not be in the figures.
@@ -40,27 +43,45 @@ impl Cell {
         if heard.number.is_some_and(|number| number < self.latest) {
             return;
         }
-        self.latest = heard.number.unwrap_or(self.latest);
+        if said.remaining.is_some() || said.reset.is_some() {
+            self.latest = heard.number.unwrap_or(self.latest);
+        }
         let heard = Heard { may_raise: heard.may_raise && is_plausible(said), ..heard };
         self.correct_limit(said, heard);
         match said.reset {
-            Some(Reset::WindowEnd(span)) => self.apply_window(said, span, heard),
-            Some(Reset::EffectiveWindow(span)) => {
-                self.apply_bucket(said, heard);
-                self.apply_ration(said, span, heard);
-            }
-            _ if self.windowed.is_some() => self.apply_left(said, heard),
-            _ => self.apply_bucket(said, heard),
+            Some(Reset::WindowEnd(span)) => self.apply_end(span, heard),
+            // It fills evenly, so it is a bucket, whatever it was taken for. Its arrival point has been kept beside the window.
+            Some(Reset::TimeToFull(_)) => self.windowed = None,
+            _ => {}
         }
+        if self.windowed.is_some() {
+            self.apply_left(said, heard);
+        } else {
+            self.apply_bucket(said, heard);
+        }
+        if let Some(Reset::EffectiveWindow(span)) = said.reset {
+            self.apply_ration(said, span, heard);
+        }
+        self.roll(heard.now);
     }
 
-    /// What is surely left, in tokens.
-    fn surely_left(&self, said: &Window) -> Option<u64> {
-        Some(said.remaining?.saturating_sub(said.granularity / 2).min(self.quota.tokens()))
+    /// From and to how many tokens may be left.
+    fn left_by(&self, said: &Window) -> Option<(u64, u64)> {
+        let limit = self.quota.tokens();
+        let half = said.granularity / 2;
+        let (least, most) = match (said.remaining, said.utilization, said.status) {
+            (_, _, Some(Status::Rejected)) => (0, 0),
+            (Some(left), ..) => (left.saturating_sub(half), left.saturating_add(half.max(1))),
+            (None, Some(used), _) => unused(used, limit),
+            (None, None, _) => return None,
+        };
+        Some((least.min(limit), most.min(limit)))
     }
 
     fn apply_bucket(&mut self, said: &Window, heard: Heard) {
+        self.learn_window(said, heard);
         let Some(deficit) = self.deficit(said, heard.now) else { return };
+        self.learn_charge(said, deficit, heard);
         let issued = self.gcra.issued(heard.now);
         let told = self.gcra.lacking(issued, deficit);
         if let Some(share) = &mut self.share {
@@ -68,20 +89,61 @@ impl Cell {
             let mark = Mark { sent, refused, issued: self.gcra.issued(sent_at), deficit, sent_at, end };
             share.told(mark, told, heard, &self.gcra);
         }
+        let is_explained = told >= self.known;
+        self.note_least(said, heard);
         if told >= self.arrival {
             self.arrival = told;
-        } else if heard.may_raise {
+        } else if heard.may_raise && is_explained {
             self.arrival = self.gcra.charge(told, issued, self.gcra.units(heard.others)).min(self.arrival);
         }
+    }
+
+    /// Remembers where the arrival point is at least: refill does not lower it.
+    fn note_least(&mut self, said: &Window, heard: Heard) {
+        if let Some(open) = self.deficit_by_remaining(said).filter(|_| heard.number.is_some()) {
+            let least = self.gcra.issued(heard.sent_at).saturating_add(open.least);
+            self.known = self.known.max(least);
+        }
+    }
+
+    /// Learns the length of the window, and takes it if it is longer than the one in force.
+    fn learn_window(&mut self, said: &Window, heard: Heard) {
+        let (None, Some(Reset::TimeToFull(reset))) = (said.period, said.reset) else { return };
+        let Some(remaining) = said.remaining else { return };
+        let limit = said.limit.unwrap_or(self.quota.tokens());
+        let (granularity, resolution) = (said.granularity, resolution(reset));
+        self.learned.hear(Figures { limit, remaining, granularity, reset, resolution });
+        if let Some(learned) = self.learned.window()
+            && learned.range().0 > self.quota.period()
+        {
+            self.change_terms(self.quota.tokens(), learned.length(), heard.now);
+        }
+    }
+
+    /// Learns what the call was charged, from what is missing of the bucket.
+    fn learn_charge(&mut self, said: &Window, most: u64, heard: Heard) {
+        let (Some(number), Some(open)) = (heard.number, self.deficit_by_remaining(said)) else { return };
+        let least = match said.reset {
+            Some(Reset::TimeToFull(span)) => {
+                self.ahead(heard.now, span).saturating_sub(1).clamp(open.least, open.most)
+            }
+            _ => open.least,
+        };
+        let (sent_at, heard_at, is_alone, end) = (heard.sent_at, heard.now, heard.is_alone, u64::MAX);
+        let told = Told { number, sent_at, heard_at, least, most, is_alone, end };
+        self.learned.compare(told, Some(&self.gcra));
+    }
+
+    /// Units that are issued in so long from now.
+    fn ahead(&self, now: u64, span: Duration) -> u64 {
+        let then = now.saturating_add(Nanos::from_duration(span).as_u64());
+        self.gcra.issued(then).saturating_sub(self.gcra.issued(now))
     }
 
     /// How much is missing, in units: by the reset, within what `remaining` leaves open.
     fn deficit(&self, said: &Window, now: u64) -> Option<u64> {
         let by_remaining = self.deficit_by_remaining(said);
-        let ahead = |span: Duration| {
-            let then = now.saturating_add(Nanos::from_duration(span).as_u64());
-            self.gcra.issued(then) - self.gcra.issued(now)
-        };
+        let ahead = |span: Duration| self.ahead(now, span);
         let by_reset = match (said.reset, by_remaining) {
             (Some(Reset::TimeToFull(span)), Some(_)) => Some(ahead(span.saturating_add(resolution(span)))),
             (Some(Reset::TimeToFull(span)), None) => Some(ahead(span)),
@@ -98,29 +160,31 @@ impl Cell {
     }
 
     fn deficit_by_remaining(&self, said: &Window) -> Option<Deficit> {
-        let limit = self.quota.tokens();
-        let surely = self.surely_left(said)?;
-        let perhaps = said.remaining?.saturating_add((said.granularity / 2).max(1)).min(limit);
-        let missing = |left: u64| self.gcra.units(limit.saturating_sub(left));
+        let (surely, perhaps) = self.left_by(said)?;
+        let missing = |left: u64| self.gcra.units(self.quota.tokens().saturating_sub(left));
         Some(Deficit { least: missing(perhaps), most: missing(surely) })
     }
 
-    /// A window that ends: all of it is there then, and nothing before.
-    fn apply_window(&mut self, said: &Window, span: Duration, heard: Heard) {
+    /// It is a window, all of which is there at its end, and nothing before.
+    fn apply_end(&mut self, span: Duration, heard: Heard) {
         let span = Nanos::from_duration(span).as_u64();
         let (earliest, latest) = (heard.sent_at.saturating_add(span), heard.now.saturating_add(span));
         let (limit, left) = (self.quota.tokens(), self.bucket_left(heard.now));
         let period = Nanos::from_duration(self.quota.period()).as_u64();
         let windowed = self.windowed.get_or_insert(Windowed::new(limit, left, period));
         windowed.tell_end(earliest, latest, heard.now, heard.others, heard.may_raise);
-        self.apply_left(said, heard);
-        self.roll(heard.now);
     }
 
     /// What is left in the window.
     fn apply_left(&mut self, said: &Window, heard: Heard) {
-        let left = self.surely_left(said);
-        let (Some(left), Some(windowed)) = (left, &mut self.windowed) else { return };
+        let left = self.left_by(said);
+        let (Some((left, perhaps)), Some(windowed)) = (left, &mut self.windowed) else { return };
+        if let Some(number) = heard.number {
+            let missing = self.quota.tokens().saturating_sub(left);
+            let (sent_at, heard_at, is_alone) = (heard.sent_at, heard.now, heard.is_alone);
+            let (least, most, end) = (missing, missing, windowed.latest_end());
+            self.learned.compare(Told { number, sent_at, heard_at, least, most, is_alone, end }, None);
+        }
         if let Some(share) = &mut self.share {
             let mark = Mark {
                 sent: heard.sent,
@@ -132,11 +196,7 @@ impl Cell {
             };
             share.told_left(mark, left, heard);
         }
-        if left <= windowed.left {
-            windowed.left = left;
-        } else if heard.may_raise {
-            windowed.left = left.saturating_sub(heard.others).max(windowed.left);
-        }
+        windowed.tell_left(left, perhaps, heard.others, heard.may_raise);
     }
 
     /// What a bucket has left, settled, in whole tokens and at most the limit.
@@ -147,7 +207,7 @@ impl Cell {
 
     /// What remains is meant to last for a time. It does not say when there is more: after it the bucket alone counts.
     fn apply_ration(&mut self, said: &Window, span: Duration, heard: Heard) {
-        let Some(left) = self.surely_left(said) else { return };
+        let Some((left, _)) = self.left_by(said) else { return };
         let end = heard.now.saturating_add(Nanos::from_duration(span).as_u64());
         let told = Ration { end, left: left.saturating_sub(heard.others) };
         self.ration = match self.ration {
@@ -165,8 +225,17 @@ impl Cell {
         if limit == self.quota.tokens() || (limit > self.quota.tokens() && !heard.may_raise) {
             return;
         }
-        self.change_limit(limit, heard.now);
+        self.change_terms(limit, self.quota.period(), heard.now);
     }
+}
+
+/// From and to how many tokens of a limit are left when such a share of it is used.
+fn unused(used: f64, limit: u64) -> (u64, u64) {
+    const WHOLE: u64 = 1_000_000;
+    let parts = (used.clamp(0.0, 1.0) * WHOLE as f64).ceil() as u64;
+    let left = u128::from(limit) * u128::from(WHOLE.saturating_sub(parts)) / u128::from(WHOLE);
+    let left = u64::try_from(left).unwrap_or(u64::MAX);
+    (left, left.saturating_add(1))
 }
 
 /// Whether what is said can be: no more is left than there is.

@@ -5,6 +5,7 @@ mod cell;
 mod cost;
 mod figures;
 mod flights;
+mod learn;
 mod refused;
 mod scope;
 mod sent;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 pub use self::builder::MirrorBuilder;
 pub use self::cost::Cost;
+pub use self::learn::{Charged, LearnedWindow};
 pub use self::refused::{MirrorError, Refused};
 pub use self::scope::{MirrorScope, Mirrors, NoRoomForScope};
 pub use self::sent::{Heard, Sent};
@@ -156,6 +158,23 @@ impl<C: Clock> Mirror<C> {
             let touched = state.cells.iter().filter(|cell| cost.amount(cell.dimension) > 0);
             touched.map(|cell| cell.share_left(now)).min().unwrap_or(1000)
         })
+    }
+
+    /// How long the window of a dimension's limit is, as it follows from what responses said, if two of them agree; of several
+    /// limits, of the first that is known.
+    ///
+    /// It is learned where the upstream tells the time to full and what is missing, and does not tell the window; at OpenAI,
+    /// where `limit-requests: 200` was a day's. A window that is longer than configured is taken at once.
+    pub fn learned_window(&self, dimension: Dimension) -> Option<LearnedWindow> {
+        let state = lock(&self.inner.state);
+        state.cells.iter().filter(|cell| cell.dimension == dimension).find_map(|cell| cell.learned.window())
+    }
+
+    /// What the last call was charged in a dimension, as it follows from its response and the one before: known where no other
+    /// call of this mirror's was on its way between the two. What others drew in between is in it.
+    pub fn last_charge(&self, dimension: Dimension) -> Option<Charged> {
+        let state = lock(&self.inner.state);
+        state.cells.iter().filter(|cell| cell.dimension == dimension).find_map(|cell| cell.learned.charge)
     }
 
     /// What closed the mirror, if it is closed.

@@ -12,7 +12,7 @@ use super::flights::{Flight, Flights};
 use super::refused::Refused;
 use super::sent::Heard;
 use crate::nanos::Nanos;
-use crate::upstream::read::{Class, Reading, Window};
+use crate::upstream::read::{Class, Period, Reading, Window};
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -106,8 +106,7 @@ impl State {
         let flight = self.flights.land(number)?;
         for cell in &mut self.cells {
             let amount = flight.cost.amount(cell.dimension);
-            cell.in_flight = cell.in_flight.saturating_sub(amount);
-            cell.charge(now, used.map_or(amount, |used| used.amount(cell.dimension)));
+            cell.settle(now, amount, used.map_or(amount, |used| used.amount(cell.dimension)));
         }
         self.settled = self.settled.wrapping_add(used.unwrap_or(&flight.cost));
         Some(flight)
@@ -145,6 +144,7 @@ impl State {
         match heard {
             Heard::Terminal(class) => self.terminal = Some(class),
             Heard::RetryAfter(wait) => self.pause(now.saturating_add(Nanos::from_duration(wait).as_u64())),
+            Heard::Limited(None) => self.lower_what_refused(reading, call, now),
             _ => {}
         }
         // What lay in a cache says nothing about now.
@@ -152,6 +152,24 @@ impl State {
             self.apply(reading, call, now);
         }
         heard
+    }
+
+    /// A refusal without a wait, and without figures that explain it. If only one limit can be it, less than the call's cost was
+    /// left of that.
+    fn lower_what_refused(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) {
+        let Some(cost) = call.map(|call| call.flight.cost) else { return };
+        let passed = |cell: &Cell, window: &Window| {
+            let enough = window.remaining.is_some_and(|left| left >= cost.amount(cell.dimension));
+            enough && window.dimension == cell.dimension
+        };
+        let is_it = |cell: &&mut Cell| {
+            let has_passed = reading.windows().iter().any(|window| passed(cell, window));
+            cost.amount(cell.dimension) > 0 && !has_passed
+        };
+        let mut candidates = self.cells.iter_mut().filter(is_it);
+        if let (Some(cell), None) = (candidates.next(), candidates.next()) {
+            cell.lacks(now, cost.amount(cell.dimension));
+        }
     }
 
     pub(super) fn pause(&mut self, until: u64) {
@@ -163,6 +181,8 @@ impl State {
         let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number > last));
         let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
         let may_raise = is_last && !is_old;
+        let is_alone =
+            self.flights.last().is_none() && call.is_some_and(|call| call.others == Cost::default());
         let is_refused = Heard::of(reading).is_refusal();
         for window in reading.windows() {
             let Some(cell) = matching(&mut self.cells, window) else { continue };
@@ -171,7 +191,7 @@ impl State {
             let of_itself = of(|call| &call.flight.cost);
             let refused = if is_refused { of_itself } else { 0 };
             let sent_at = call.map_or(now, |call| call.flight.sent_at);
-            cell.apply(window, Figures { number, now, sent_at, sent, refused, may_raise, others });
+            cell.apply(window, Figures { number, now, sent_at, sent, refused, is_alone, may_raise, others });
         }
         self.dated = self.dated.max(Some(reading.made_at()));
     }
@@ -187,9 +207,18 @@ fn without_told(cost: &Cost, reading: &Reading<'_>) -> Cost {
 /// The limit that a window speaks of: of its dimension and length, or else with the same or the nearest figure.
 fn matching<'c>(cells: &'c mut [Cell], window: &Window) -> Option<&'c mut Cell> {
     let of_it = |cell: &Cell| {
-        let same = window.period.is_none_or(|period| period.longest() == cell.configured.period());
-        cell.dimension == window.dimension && same
+        cell.dimension == window.dimension
+            && window.period.is_none_or(|period| is_of(period, cell.configured.period()))
     };
     let apart = |cell: &Cell| window.limit.map_or(0, |limit| limit.abs_diff(cell.configured.tokens()));
     cells.iter_mut().filter(|cell| of_it(cell)).min_by_key(|cell| apart(cell))
+}
+
+/// Whether a window can be so long.
+fn is_of(period: Period, length: Duration) -> bool {
+    let days = |days: u64| Duration::from_secs(days * 86_400);
+    match period {
+        Period::Span(span) => span == length,
+        Period::Month => (days(28)..=days(31)).contains(&length),
+    }
 }

@@ -16,6 +16,8 @@ use super::cell::Answer;
 pub(super) struct Windowed {
     pub(super) limit: u64,
     pub(super) left: u64,
+    /// The most that can be left of it: what was told once, and what was given back since.
+    ceiling: u64,
     /// When the window ends, once something has been counted in it.
     ends: Option<Ends>,
     /// What was counted since the earliest end.
@@ -39,7 +41,7 @@ pub(super) struct Ration {
 
 impl Windowed {
     pub(super) const fn new(limit: u64, left: u64, period: u64) -> Self {
-        Self { limit, left, ends: None, doubtful: 0, period }
+        Self { limit, left, ceiling: limit, ends: None, doubtful: 0, period }
     }
 
     /// Lets time pass.
@@ -52,6 +54,7 @@ impl Windowed {
             };
             self.ends = (self.doubtful > 0 && ends.latest < u64::MAX).then_some(begun);
             self.left = self.limit.saturating_sub(self.doubtful);
+            self.ceiling = self.limit;
             self.doubtful = 0;
         }
     }
@@ -70,6 +73,10 @@ impl Windowed {
     /// A known end comes closer only if `may_raise`.
     pub(super) fn tell_end(&mut self, earliest: u64, latest: u64, now: u64, counted: u64, may_raise: bool) {
         let told = Ends { earliest, latest, is_told: true };
+        if self.ends.is_some_and(|ends| earliest > ends.latest) {
+            // Another window.
+            self.ceiling = self.limit;
+        }
         match &mut self.ends {
             Some(ends) if ends.is_told && !may_raise => {
                 (ends.earliest, ends.latest) = (ends.earliest.min(earliest), ends.latest.max(latest));
@@ -81,9 +88,26 @@ impl Windowed {
         }
     }
 
+    /// A response tells what is left, at least and at most, when `others` may or may not be counted in it. More than was known
+    /// only if it may raise and nothing has been told that it cannot be.
+    pub(super) fn tell_left(&mut self, left: u64, perhaps: u64, others: u64, may_raise: bool) {
+        let is_explained = left <= self.ceiling;
+        self.ceiling = self.ceiling.min(perhaps);
+        if left <= self.left {
+            self.left = left;
+        } else if may_raise && is_explained {
+            self.left = left.saturating_sub(others).max(self.left);
+        }
+    }
+
+    /// Something was charged less than expected, so there may be more left than was told.
+    pub(super) fn give_back(&mut self, amount: u64) {
+        self.ceiling = self.ceiling.saturating_add(amount).min(self.limit);
+    }
+
     /// Puts the limit to another number, less what `used` says.
     pub(super) fn change_limit(&mut self, limit: u64, used: u64) {
-        (self.limit, self.left) = (limit, limit.saturating_sub(used));
+        (self.limit, self.left, self.ceiling) = (limit, limit.saturating_sub(used), limit);
     }
 
     /// When the next window begins; a whole period from now, if this one has not begun.
