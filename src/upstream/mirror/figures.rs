@@ -162,7 +162,9 @@ impl Cell {
     fn deficit_by_remaining(&self, said: &Window) -> Option<Deficit> {
         let (surely, perhaps) = self.left_by(said)?;
         let missing = |left: u64| self.gcra.units(self.quota.tokens().saturating_sub(left));
-        Some(Deficit { least: missing(perhaps), most: missing(surely) })
+        let most = missing(surely);
+        // One token more would have been told.
+        Some(Deficit { least: missing(perhaps).saturating_add(1).min(most), most })
     }
 
     /// It is a window, all of which is there at its end, and nothing before.

@@ -2,6 +2,7 @@
 
 mod alone;
 mod figures;
+mod order;
 mod provider;
 mod support;
 mod together;

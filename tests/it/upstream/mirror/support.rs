@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use tollgate::upstream::{Heard, Mirror, MirrorBuilder, Reader, Sent};
-use tollgate::{Clock, Manual};
+use tollgate::upstream::{Dimension, Heard, Mirror, MirrorBuilder, Reader, Sent};
+use tollgate::{Clock, Manual, Quota};
 
 pub(super) type OnManual = Mirror<Arc<Manual>>;
 
@@ -49,3 +49,14 @@ pub(super) fn told<C: Clock>(sent: Sent<C>, limit: u64, remaining: u64, reset: &
 }
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
+
+/// A clock, and a mirror of one limit of requests on it.
+pub(super) fn one(quota: Quota) -> (Arc<Manual>, OnManual) {
+    let (clock, builder) = on_manual();
+    (clock, builder.limit(Dimension::Requests, quota).build().unwrap())
+}
+
+/// Requests that are left.
+pub(super) fn available(mirror: &OnManual) -> u64 {
+    mirror.level(Dimension::Requests).unwrap().available()
+}
