@@ -27,7 +27,7 @@ pub(super) struct Cell {
     /// Tokens of calls on their way. They count as if they were charged now, whenever now is: how soon the upstream counts
     /// them is not known, and the later it does the less refill has made good.
     pub(super) in_flight: u64,
-    /// Tokens that are left to others.
+    /// Tokens that are left to others, of what was configured.
     pub(super) keep: u64,
     /// The own part, if others use the same credential.
     pub(super) share: Option<Share>,
@@ -73,17 +73,25 @@ impl Cell {
         if amount == 0 {
             return Answer::Now;
         }
-        let most = self.capacity().saturating_sub(self.keep);
+        let keep = self.kept();
+        let most = self.capacity().saturating_sub(keep);
         if amount > most {
             return Answer::Never(most);
         }
-        let asked = amount.saturating_add(self.keep).saturating_add(self.in_flight);
+        let asked = amount.saturating_add(keep).saturating_add(self.in_flight);
         let of_limit = match &self.windowed {
             Some(windowed) => windowed.ask(now, asked),
-            None => self.when(self.held(now), now, self.cost(amount + self.keep)),
+            None => self.when(self.held(now), now, self.cost(amount.saturating_add(keep))),
         };
         let of_ration = self.ration.map_or(Answer::Now, |ration| ration.ask(asked));
         of_limit.or_later(of_ration).or_later(self.ask_share(now, amount))
+    }
+
+    /// What is left to others of the limit in force: less in proportion, if that is lower than configured.
+    fn kept(&self) -> u64 {
+        let part = u128::from(self.keep) * u128::from(self.quota.tokens());
+        let kept = part.div_ceil(u128::from(self.configured.tokens()));
+        u64::try_from(kept).unwrap_or(u64::MAX).min(self.capacity().saturating_sub(1))
     }
 
     /// A cost of so many tokens, at most the capacity.

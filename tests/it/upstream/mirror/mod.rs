@@ -2,7 +2,9 @@
 
 mod alone;
 mod figures;
+mod learn;
 mod order;
 mod provider;
+mod scopes;
 mod support;
 mod together;

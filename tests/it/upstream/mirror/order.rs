@@ -49,14 +49,28 @@ fn an_earlier_response_still_pauses_and_closes() {
 
 #[test]
 fn nothing_is_raised_while_a_later_call_is_on_its_way() {
-    let (_clock, mirror) = low();
+    let (_clock, mirror) = one(quota!("60/min"));
+    // It never arrived, which nobody knows.
+    drop(mirror.try_send(&Cost::requests(40)).unwrap());
     let (first, second) = (mirror.try_send(&ONE).unwrap(), mirror.try_send(&ONE).unwrap());
-    // Somebody else was given tokens back, so that there is more than before.
-    mirror.pause_for(Duration::ZERO);
-    told(first, 60, 21, "39s");
+    told(first, 60, 59, "1s");
     assert_eq!(available(&mirror), 18, "the second is outstanding");
-    told(second, 60, 19, "41s");
-    assert_eq!(available(&mirror), 18);
+    told(second, 60, 58, "2s");
+    assert_eq!(available(&mirror), 57, "the first was answered while the second was on its way");
+    told(mirror.try_send(&ONE).unwrap(), 60, 57, "3s");
+    assert_eq!(available(&mirror), 57);
+}
+
+#[test]
+fn what_was_observed_elsewhere_raises_if_nothing_is_on_its_way() {
+    let (_clock, mirror) = one(quota!("60/min"));
+    drop(mirror.try_send(&Cost::requests(40)).unwrap());
+    let sent = mirror.try_send(&ONE).unwrap();
+    observed(&mirror, &requests(60, 58, "2s"));
+    assert_eq!(available(&mirror), 19);
+    sent.not_sent();
+    observed(&mirror, &requests(60, 58, "2s"));
+    assert_eq!(available(&mirror), 58);
 }
 
 #[test]
