@@ -11,7 +11,7 @@ use crate::upstream::read::{Reset, Status, Window};
 
 /// What is known of the response that the figures stand in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct Origin {
     /// The number of the call, if it is one of this mirror's.
     pub(super) number: Option<u64>,
     /// The reading at its arrival.
@@ -39,30 +39,30 @@ struct Deficit {
 
 impl Cell {
     /// Applies what is said. What is not said changes nothing.
-    pub(super) fn apply(&mut self, said: &Window, heard: Heard) {
-        if heard.number.is_some_and(|number| number < self.latest) {
+    pub(super) fn apply(&mut self, said: &Window, origin: Origin) {
+        if origin.number.is_some_and(|number| number < self.latest) {
             return;
         }
         if said.remaining.is_some() || said.reset.is_some() {
-            self.latest = heard.number.unwrap_or(self.latest);
+            self.latest = origin.number.unwrap_or(self.latest);
         }
-        let heard = Heard { may_raise: heard.may_raise && is_plausible(said), ..heard };
-        self.correct_limit(said, heard);
+        let origin = Origin { may_raise: origin.may_raise && is_plausible(said), ..origin };
+        self.correct_limit(said, origin);
         match said.reset {
-            Some(Reset::WindowEnd(span)) => self.apply_end(span, heard),
+            Some(Reset::WindowEnd(span)) => self.apply_end(span, origin),
             // It fills evenly, so it is a bucket, whatever it was taken for. Its arrival point has been kept beside the window.
             Some(Reset::TimeToFull(_)) => self.windowed = None,
             _ => {}
         }
         if self.windowed.is_some() {
-            self.apply_left(said, heard);
+            self.apply_left(said, origin);
         } else {
-            self.apply_bucket(said, heard);
+            self.apply_bucket(said, origin);
         }
         if let Some(Reset::EffectiveWindow(span)) = said.reset {
-            self.apply_ration(said, span, heard);
+            self.apply_ration(said, span, origin);
         }
-        self.roll(heard.now);
+        self.roll(origin.now);
     }
 
     /// From and to how many tokens may be left.
@@ -78,36 +78,36 @@ impl Cell {
         Some((least.min(limit), most.min(limit)))
     }
 
-    fn apply_bucket(&mut self, said: &Window, heard: Heard) {
-        self.learn_window(said, heard);
-        let Some(deficit) = self.deficit(said, heard.now) else { return };
-        self.learn_charge(said, deficit, heard);
-        let issued = self.gcra.issued(heard.now);
+    fn apply_bucket(&mut self, said: &Window, origin: Origin) {
+        self.learn_window(said, origin);
+        let Some(deficit) = self.deficit(said, origin.now) else { return };
+        self.learn_charge(said, deficit, origin);
+        let issued = self.gcra.issued(origin.now);
         let told = self.gcra.lacking(issued, deficit);
         if let Some(share) = &mut self.share {
-            let (sent, refused, sent_at, end) = (heard.sent, heard.refused, heard.sent_at, u64::MAX);
+            let (sent, refused, sent_at, end) = (origin.sent, origin.refused, origin.sent_at, u64::MAX);
             let mark = Mark { sent, refused, issued: self.gcra.issued(sent_at), deficit, sent_at, end };
-            share.told(mark, told, heard, &self.gcra);
+            share.told(mark, told, origin, &self.gcra);
         }
         let is_explained = told >= self.known;
-        self.note_least(said, heard);
+        self.note_least(said, origin);
         if told >= self.arrival {
             self.arrival = told;
-        } else if heard.may_raise && is_explained {
-            self.arrival = self.gcra.charge(told, issued, self.gcra.units(heard.others)).min(self.arrival);
+        } else if origin.may_raise && is_explained {
+            self.arrival = self.gcra.charge(told, issued, self.gcra.units(origin.others)).min(self.arrival);
         }
     }
 
     /// Remembers where the arrival point is at least: refill does not lower it.
-    fn note_least(&mut self, said: &Window, heard: Heard) {
-        if let Some(open) = self.deficit_by_remaining(said).filter(|_| heard.number.is_some()) {
-            let least = self.gcra.issued(heard.sent_at).saturating_add(open.least);
+    fn note_least(&mut self, said: &Window, origin: Origin) {
+        if let Some(open) = self.deficit_by_remaining(said).filter(|_| origin.number.is_some()) {
+            let least = self.gcra.issued(origin.sent_at).saturating_add(open.least);
             self.known = self.known.max(least);
         }
     }
 
     /// Learns the length of the window, and takes it if it is longer than the one in force.
-    fn learn_window(&mut self, said: &Window, heard: Heard) {
+    fn learn_window(&mut self, said: &Window, origin: Origin) {
         let (None, Some(Reset::TimeToFull(reset))) = (said.period, said.reset) else { return };
         let Some(remaining) = said.remaining else { return };
         let limit = said.limit.unwrap_or(self.quota.tokens());
@@ -116,20 +116,20 @@ impl Cell {
         if let Some(learned) = self.learned.window()
             && learned.range().0 > self.quota.period()
         {
-            self.change_terms(self.quota.tokens(), learned.length(), heard.now);
+            self.change_terms(self.quota.tokens(), learned.length(), origin.now);
         }
     }
 
     /// Learns what the call was charged, from what is missing of the bucket.
-    fn learn_charge(&mut self, said: &Window, most: u64, heard: Heard) {
-        let (Some(number), Some(open)) = (heard.number, self.deficit_by_remaining(said)) else { return };
+    fn learn_charge(&mut self, said: &Window, most: u64, origin: Origin) {
+        let (Some(number), Some(open)) = (origin.number, self.deficit_by_remaining(said)) else { return };
         let least = match said.reset {
             Some(Reset::TimeToFull(span)) => {
-                self.ahead(heard.now, span).saturating_sub(1).clamp(open.least, open.most)
+                self.ahead(origin.now, span).saturating_sub(1).clamp(open.least, open.most)
             }
             _ => open.least,
         };
-        let (sent_at, heard_at, is_alone, end) = (heard.sent_at, heard.now, heard.is_alone, u64::MAX);
+        let (sent_at, heard_at, is_alone, end) = (origin.sent_at, origin.now, origin.is_alone, u64::MAX);
         let told = Told { number, sent_at, heard_at, least, most, is_alone, end };
         self.learned.compare(told, Some(&self.gcra));
     }
@@ -168,37 +168,37 @@ impl Cell {
     }
 
     /// It is a window, all of which is there at its end, and nothing before.
-    fn apply_end(&mut self, span: Duration, heard: Heard) {
+    fn apply_end(&mut self, span: Duration, origin: Origin) {
         let span = Nanos::from_duration(span).as_u64();
-        let (earliest, latest) = (heard.sent_at.saturating_add(span), heard.now.saturating_add(span));
-        let (limit, left) = (self.quota.tokens(), self.bucket_left(heard.now));
+        let (earliest, latest) = (origin.sent_at.saturating_add(span), origin.now.saturating_add(span));
+        let (limit, left) = (self.quota.tokens(), self.bucket_left(origin.now));
         let period = Nanos::from_duration(self.quota.period()).as_u64();
         let windowed = self.windowed.get_or_insert(Windowed::new(limit, left, period));
-        windowed.tell_end(earliest, latest, heard.now, heard.others, heard.may_raise);
+        windowed.tell_end(earliest, latest, origin.now, origin.others, origin.may_raise);
     }
 
     /// What is left in the window.
-    fn apply_left(&mut self, said: &Window, heard: Heard) {
+    fn apply_left(&mut self, said: &Window, origin: Origin) {
         let left = self.left_by(said);
         let (Some((left, perhaps)), Some(windowed)) = (left, &mut self.windowed) else { return };
-        if let Some(number) = heard.number {
+        if let Some(number) = origin.number {
             let missing = self.quota.tokens().saturating_sub(left);
-            let (sent_at, heard_at, is_alone) = (heard.sent_at, heard.now, heard.is_alone);
+            let (sent_at, heard_at, is_alone) = (origin.sent_at, origin.now, origin.is_alone);
             let (least, most, end) = (missing, missing, windowed.latest_end());
             self.learned.compare(Told { number, sent_at, heard_at, least, most, is_alone, end }, None);
         }
         if let Some(share) = &mut self.share {
             let mark = Mark {
-                sent: heard.sent,
-                refused: heard.refused,
+                sent: origin.sent,
+                refused: origin.refused,
                 issued: 0,
                 deficit: self.quota.tokens().saturating_sub(left),
-                sent_at: heard.sent_at,
+                sent_at: origin.sent_at,
                 end: windowed.latest_end(),
             };
-            share.told_left(mark, left, heard);
+            share.told_left(mark, left, origin);
         }
-        windowed.tell_left(left, perhaps, heard.others, heard.may_raise);
+        windowed.tell_left(left, perhaps, origin.others, origin.may_raise);
     }
 
     /// What a bucket has left, settled, in whole tokens and at most the limit.
@@ -208,12 +208,12 @@ impl Cell {
     }
 
     /// What remains is meant to last for a time. It does not say when there is more: after it the bucket alone counts.
-    fn apply_ration(&mut self, said: &Window, span: Duration, heard: Heard) {
+    fn apply_ration(&mut self, said: &Window, span: Duration, origin: Origin) {
         let Some((left, _)) = self.left_by(said) else { return };
-        let end = heard.now.saturating_add(Nanos::from_duration(span).as_u64());
-        let told = Ration { end, left: left.saturating_sub(heard.others) };
+        let end = origin.now.saturating_add(Nanos::from_duration(span).as_u64());
+        let told = Ration { end, left: left.saturating_sub(origin.others) };
         self.ration = match self.ration {
-            Some(known) if !heard.may_raise => {
+            Some(known) if !origin.may_raise => {
                 Some(Ration { end: known.end.max(end), left: known.left.min(left) })
             }
             _ => Some(told),
@@ -221,13 +221,13 @@ impl Cell {
     }
 
     /// Takes a lower limit at once, and a higher one only up to what was configured.
-    fn correct_limit(&mut self, said: &Window, heard: Heard) {
+    fn correct_limit(&mut self, said: &Window, origin: Origin) {
         let Some(limit) = said.limit.filter(|limit| *limit > 0) else { return };
         let limit = limit.min(self.configured.tokens());
-        if limit == self.quota.tokens() || (limit > self.quota.tokens() && !heard.may_raise) {
+        if limit == self.quota.tokens() || (limit > self.quota.tokens() && !origin.may_raise) {
             return;
         }
-        self.change_terms(limit, self.quota.period(), heard.now);
+        self.change_terms(limit, self.quota.period(), origin.now);
     }
 }
 

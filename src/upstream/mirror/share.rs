@@ -10,7 +10,7 @@
 //! taken up by the others.
 
 use super::cell::{Answer, Cell};
-use super::figures::Heard;
+use super::figures::Origin;
 use crate::gcra::Gcra;
 
 /// Parts are counted in so many.
@@ -91,25 +91,25 @@ impl Share {
     }
 
     /// Corrects what is expected of all clients together by what a bucket's answer tells.
-    pub(super) fn told(&mut self, mark: Mark, told: u64, heard: Heard, gcra: &Gcra) {
-        if heard.number.is_none() {
+    pub(super) fn told(&mut self, mark: Mark, told: u64, origin: Origin, gcra: &Gcra) {
+        if origin.number.is_none() {
             self.arrival = self.arrival.max(told);
             return;
         }
-        self.fresh_until = heard.now.saturating_add(heard.now.saturating_sub(heard.sent_at));
+        self.fresh_until = origin.now.saturating_add(origin.now.saturating_sub(origin.sent_at));
         self.learn(mark, gcra.one.units);
-        self.arrival = gcra.charge(told, told, gcra.units(self.in_all(heard.others)));
+        self.arrival = gcra.charge(told, told, gcra.units(self.in_all(origin.others)));
     }
 
     /// The same by what is left of a window.
-    pub(super) fn told_left(&mut self, mark: Mark, left: u64, heard: Heard) {
-        if heard.number.is_none() {
+    pub(super) fn told_left(&mut self, mark: Mark, left: u64, origin: Origin) {
+        if origin.number.is_none() {
             self.left = self.left.min(left);
             return;
         }
-        self.fresh_until = heard.now.saturating_add(heard.now.saturating_sub(heard.sent_at));
+        self.fresh_until = origin.now.saturating_add(origin.now.saturating_sub(origin.sent_at));
         self.learn(mark, 1);
-        self.left = left.saturating_sub(self.in_all(heard.others));
+        self.left = left.saturating_sub(self.in_all(origin.others));
     }
 
     /// Learns from the difference to the answer before, in the order of sending; `unit` is one token.
@@ -119,7 +119,9 @@ impl Share {
             // Another window.
             return;
         }
-        let sent = mark.sent.wrapping_sub(last.sent).saturating_sub(mark.refused);
+        // Less than before, if what was counted as sent never left.
+        let sent = mark.sent.wrapping_sub(last.sent);
+        let sent = if sent > u64::MAX / 2 { 0 } else { sent.saturating_sub(mark.refused) };
         let own = u128::from(sent) * u128::from(unit);
         self.own += own;
         self.drawn += u128::from(mark.drawn_since(&last)).max(own);

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::cell::{Answer, Cell};
 use super::cost::Cost;
-use super::figures::Heard as Figures;
+use super::figures::Origin;
 use super::flights::{Flight, Flights};
 use super::refused::Refused;
 use super::sent::Heard;
@@ -180,18 +180,26 @@ impl State {
         let number = call.map(|call| call.number);
         let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number > last));
         let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
-        let may_raise = is_last && !is_old;
         let is_alone =
             self.flights.last().is_none() && call.is_some_and(|call| call.others == Cost::default());
         let is_refused = Heard::of(reading).is_refusal();
-        for window in reading.windows() {
+        for (at, window) in reading.windows().iter().enumerate() {
+            // Of several that could be the same limit's, all may lower it, and the first may raise it.
+            let is_first =
+                !reading.windows().iter().take(at).any(|other| other.dimension == window.dimension);
             let Some(cell) = matching(&mut self.cells, window) else { continue };
             let of = |cost: fn(&Call) -> &Cost| call.map_or(0, |call| cost(call).amount(cell.dimension));
-            let (sent, others) = (of(|call| &call.flight.sent), of(|call| &call.others));
-            let of_itself = of(|call| &call.flight.cost);
-            let refused = if is_refused { of_itself } else { 0 };
-            let sent_at = call.map_or(now, |call| call.flight.sent_at);
-            cell.apply(window, Figures { number, now, sent_at, sent, refused, is_alone, may_raise, others });
+            let origin = Origin {
+                number,
+                now,
+                sent_at: call.map_or(now, |call| call.flight.sent_at),
+                sent: of(|call| &call.flight.sent),
+                refused: if is_refused { of(|call| &call.flight.cost) } else { 0 },
+                is_alone,
+                may_raise: is_last && !is_old && (is_first || window.period.is_some()),
+                others: of(|call| &call.others),
+            };
+            cell.apply(window, origin);
         }
         self.dated = self.dated.max(Some(reading.made_at()));
     }

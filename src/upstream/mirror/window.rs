@@ -79,6 +79,9 @@ impl Windowed {
         }
         match &mut self.ends {
             Some(ends) if ends.is_told && !may_raise => {
+                if earliest <= now && ends.earliest > now {
+                    self.doubtful = self.doubtful.saturating_add(counted);
+                }
                 (ends.earliest, ends.latest) = (ends.earliest.min(earliest), ends.latest.max(latest));
             }
             ends => {

@@ -368,3 +368,17 @@ fn a_mirror_on_the_default_clock_and_its_texts() {
     assert!(refused.wait().unwrap() <= Duration::from_secs(3_600));
     assert!(format!("{mirror:?}").contains("Requests"));
 }
+
+#[test]
+fn of_two_figures_of_one_limit_the_lower_counts() {
+    for windows in ["\"a\";r=50, \"b\";r=5", "\"b\";r=5, \"a\";r=50"] {
+        let (_clock, mirror) = one(quota!("60/min"));
+        drop(mirror.try_send(&Cost::requests(40)).unwrap());
+        let policies = "\"a\";q=60, \"b\";q=60";
+        let headers = fields(&[("ratelimit-policy", policies), ("ratelimit", windows)]);
+        let reading = Reader::new().read(StatusCode::OK, &headers, SystemTime::UNIX_EPOCH);
+        assert_eq!(reading.windows().len(), 2);
+        mirror.try_send(&ONE).unwrap().answered(&reading);
+        assert_eq!(available(&mirror), 5, "{windows}");
+    }
+}
