@@ -22,6 +22,8 @@ type OnManual = Mirror<Arc<Manual>>;
 enum Event {
     /// A client that has more to send than it may wakes up.
     Wake(usize),
+    /// A client is idle for two seconds.
+    Rest(usize),
     Arrive(usize, Sent<Arc<Manual>>),
     Return(usize, Sent<Arc<Manual>>, StatusCode, HeaderMap),
 }
@@ -66,6 +68,14 @@ impl<P: Provider> Play<P> {
         }
     }
 
+    /// Plans that each client in turn is idle for two seconds, every five.
+    fn with_rests(mut self) -> Self {
+        for second in (5..60).step_by(5) {
+            self.plan(second * SECOND, Event::Rest(second as usize / 5 % self.mirrors.len()));
+        }
+        self
+    }
+
     /// Plays a minute, in which every client always has something to send.
     fn play(mut self) -> Self {
         for client in 0..self.mirrors.len() {
@@ -82,6 +92,7 @@ impl<P: Provider> Play<P> {
 
     fn happen(&mut self, now: u64, event: Event) {
         match event {
+            Event::Rest(client) => self.mirrors[client].pause_for(Duration::from_secs(2)),
             Event::Wake(client) => {
                 if self.asleep[client] <= now {
                     self.asleep[client] = u64::MAX;
@@ -193,6 +204,14 @@ fn equal_clients_use_all_of_windows_and_are_hardly_ever_refused() {
         let least = if trip == 100 { 90 } else { 95 };
         assert!(played.all_served() * 100 >= least * terms.limit * (END / terms.period), "{shown}");
     }
+}
+
+#[test]
+fn one_that_comes_back_finds_the_others_at_work() {
+    let played =
+        Play::new(TokenBucket::new(PER_SECOND), 20, &bucket(PER_SECOND).shared(), 3).with_rests().play();
+    assert!(played.refused_per_mille() < 20, "{played}");
+    assert!(played.all_served() * 100 >= 95 * offered(PER_SECOND), "{played}");
 }
 
 #[test]
