@@ -55,6 +55,10 @@ impl Cost {
         self.combined(other, u64::wrapping_sub)
     }
 
+    pub(super) fn saturating_sub(&self, other: &Self) -> Self {
+        self.combined(other, u64::saturating_sub)
+    }
+
     fn combined(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
         let mut amounts = self.amounts;
         for (amount, other) in amounts.iter_mut().zip(&other.amounts) {

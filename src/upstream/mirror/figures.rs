@@ -7,7 +7,7 @@ use super::learn::{Figures, Told};
 use super::share::Mark;
 use super::window::{Ration, Windowed};
 use crate::nanos::Nanos;
-use crate::upstream::read::{Reset, Status, Window};
+use crate::upstream::read::{Reset, Status, Window, share};
 
 /// What is known of the response that the figures stand in.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,9 @@ impl Cell {
         }
         let origin = Origin { may_raise: origin.may_raise && is_plausible(said), ..origin };
         self.correct_limit(said, origin);
+        // A limit above what was configured says nothing about what is left of that.
+        let is_ours = said.limit.is_none_or(|limit| limit <= self.whole());
+        let origin = Origin { may_raise: origin.may_raise && is_ours, ..origin };
         match said.reset {
             Some(Reset::WindowEnd(span)) => self.apply_end(span, origin),
             // It fills evenly, so it is a bucket, whatever it was taken for. Its arrival point has been kept beside the window.
@@ -67,7 +70,7 @@ impl Cell {
 
     /// From and to how many tokens may be left.
     fn left_by(&self, said: &Window) -> Option<(u64, u64)> {
-        let limit = self.quota.tokens();
+        let limit = self.whole();
         let half = said.granularity / 2;
         let (least, most) = match (said.remaining, said.utilization, said.status) {
             (_, _, Some(Status::Rejected)) => (0, 0),
@@ -110,13 +113,14 @@ impl Cell {
     fn learn_window(&mut self, said: &Window, origin: Origin) {
         let (None, Some(Reset::TimeToFull(reset))) = (said.period, said.reset) else { return };
         let Some(remaining) = said.remaining else { return };
-        let limit = said.limit.unwrap_or(self.quota.tokens());
+        let limit = said.limit.unwrap_or(self.whole());
         let (granularity, resolution) = (said.granularity, resolution(reset));
         self.learned.hear(Figures { limit, remaining, granularity, reset, resolution });
-        if let Some(learned) = self.learned.window()
-            && learned.range().0 > self.quota.period()
-        {
-            self.change_terms(self.quota.tokens(), learned.length(), origin.now);
+        let Some(learned) = self.learned.window() else { return };
+        // In its window the bucket gets its limit, and so in a part of it the tokens of the quota's period.
+        let period = |window: Duration| share(window, self.quota.tokens(), limit);
+        if period(learned.range().0) > self.quota.period() {
+            self.take_period(period(learned.length()), origin.now);
         }
     }
 
@@ -161,7 +165,7 @@ impl Cell {
 
     fn deficit_by_remaining(&self, said: &Window) -> Option<Deficit> {
         let (surely, perhaps) = self.left_by(said)?;
-        let missing = |left: u64| self.gcra.units(self.quota.tokens().saturating_sub(left));
+        let missing = |left: u64| self.gcra.units(self.whole().saturating_sub(left));
         let most = missing(surely);
         // One token more would have been told.
         Some(Deficit { least: missing(perhaps).saturating_add(1).min(most), most })
@@ -223,11 +227,16 @@ impl Cell {
     /// Takes a lower limit at once, and a higher one only up to what was configured.
     fn correct_limit(&mut self, said: &Window, origin: Origin) {
         let Some(limit) = said.limit.filter(|limit| *limit > 0) else { return };
-        let limit = limit.min(self.configured.tokens());
-        if limit == self.quota.tokens() || (limit > self.quota.tokens() && !origin.may_raise) {
-            return;
+        let terms = self.terms_of(limit);
+        let is_higher = terms.0 > self.quota.tokens() || terms.1 > self.quota.capacity();
+        if terms != (self.quota.tokens(), self.quota.capacity()) && (!is_higher || origin.may_raise) {
+            self.take_terms(terms, origin.now);
         }
-        self.change_terms(limit, self.quota.period(), origin.now);
+    }
+
+    /// The most that may be said to be left: what a full bucket holds or, if that is more, what a period gives.
+    fn whole(&self) -> u64 {
+        self.quota.capacity().max(self.quota.tokens())
     }
 }
 

@@ -14,7 +14,10 @@ pub(super) struct Flights {
 /// What is remembered of a call on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
+    /// What of it is still to come: nobody has counted it yet.
     pub(super) cost: Cost,
+    /// What the head of its response has shown to be counted.
+    pub(super) counted: Cost,
     /// The reading at which it was sent.
     pub(super) sent_at: u64,
     /// All that had been sent by then, with itself; wrapping.
@@ -34,6 +37,15 @@ impl Flights {
     /// A call on its way.
     pub(super) fn of(&self, number: u64) -> Option<&Flight> {
         self.open.get(&number)
+    }
+
+    /// A call stays on its way, with less to come.
+    pub(super) fn count(&mut self, number: u64, counted: &Cost) {
+        if let Some(flight) = self.open.get_mut(&number) {
+            flight.cost = flight.cost.wrapping_sub(counted);
+            flight.counted = flight.counted.wrapping_add(counted);
+            flight.settled = flight.settled.wrapping_add(counted);
+        }
     }
 
     /// Takes a call out.

@@ -68,6 +68,39 @@ impl<C: Clock> Sent<C> {
         self.answer(reading, Some(used), now)
     }
 
+    /// The head of the response has come, and the body takes its time: the limits are corrected by what the head says, now and
+    /// not when the body ends. The call stays on its way in the dimensions that the head does not tell of, until
+    /// [`settled`](Self::settled).
+    pub fn head(&self, reading: &Reading<'_>) -> Heard {
+        self.head_at(reading, self.inner.clock.now())
+    }
+
+    /// The same, at the reading `now`.
+    pub fn head_at(&self, reading: &Reading<'_>, now: Nanos) -> Heard {
+        let Some(number) = self.number else { return Heard::of(reading) };
+        let mut state = lock(&self.inner.state);
+        let now = state.advance(now);
+        state.head(number, reading, now)
+    }
+
+    /// The body has ended after [`head`](Self::head), and its usage record tells the true cost.
+    ///
+    /// What is more than the head counted is charged. What is less is given back only where the head told nothing: whether an
+    /// upstream gives back what it has counted, the next response tells.
+    pub fn settled(self, used: &Cost) {
+        let now = self.inner.clock.now();
+        self.settled_at(used, now);
+    }
+
+    /// The same, at the reading `now`.
+    pub fn settled_at(mut self, used: &Cost, now: Nanos) {
+        if let Some(number) = self.number.take() {
+            let mut state = lock(&self.inner.state);
+            let now = state.advance(now);
+            let _flight = state.land(number, Some(used), now);
+        }
+    }
+
     /// It never left: everything is as if it had not been let through.
     pub fn not_sent(mut self) {
         if let Some(number) = self.number.take() {

@@ -71,7 +71,8 @@ impl State {
             cell.in_flight = cell.in_flight.saturating_add(cost.amount(cell.dimension));
         }
         self.sent = self.sent.wrapping_add(cost);
-        Ok(self.flights.send(Flight { cost: *cost, sent_at: now, sent: self.sent, settled: self.settled }))
+        let (sent, settled) = (self.sent, self.settled);
+        Ok(self.flights.send(Flight { cost: *cost, counted: Cost::default(), sent_at: now, sent, settled }))
     }
 
     /// Whether `cost` can be sent now.
@@ -104,11 +105,11 @@ impl State {
     /// A call is on its way no more: it is charged `used`, or what was expected.
     pub(super) fn land(&mut self, number: u64, used: Option<&Cost>, now: u64) -> Option<Flight> {
         let flight = self.flights.land(number)?;
+        let used = used.map_or(flight.cost, |used| used.saturating_sub(&flight.counted));
         for cell in &mut self.cells {
-            let amount = flight.cost.amount(cell.dimension);
-            cell.settle(now, amount, used.map_or(amount, |used| used.amount(cell.dimension)));
+            cell.settle(now, flight.cost.amount(cell.dimension), used.amount(cell.dimension));
         }
-        self.settled = self.settled.wrapping_add(used.unwrap_or(&flight.cost));
+        self.settled = self.settled.wrapping_add(&used);
         Some(flight)
     }
 
@@ -136,6 +137,22 @@ impl State {
         let others = settled.wrapping_sub(&flight.settled);
         let call = Call { number, flight, others };
         self.hear(reading, Some(&call), now)
+    }
+
+    /// The head of a response has come, and its body is still to come. What the head tells of has been counted by now; what it
+    /// does not tell of stays in flight.
+    pub(super) fn head(&mut self, number: u64, reading: &Reading<'_>, now: u64) -> Heard {
+        let Some(flight) = self.flights.of(number).copied() else { return Heard::of(reading) };
+        let counted = flight.cost.wrapping_sub(&without_told(&flight.cost, reading));
+        let is_refused = Heard::of(reading).is_refusal();
+        for cell in &mut self.cells {
+            let amount = counted.amount(cell.dimension);
+            cell.settle(now, amount, if is_refused { 0 } else { amount });
+        }
+        let others = self.settled.wrapping_sub(&flight.settled);
+        self.settled = self.settled.wrapping_add(&counted);
+        self.flights.count(number, &counted);
+        self.hear(reading, Some(&Call { number, flight, others }), now)
     }
 
     /// Applies what a response says, to a call of this mirror's or of another's.
@@ -178,7 +195,7 @@ impl State {
 
     fn apply(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) {
         let number = call.map(|call| call.number);
-        let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number > last));
+        let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number >= last));
         let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
         let is_alone =
             self.flights.last().is_none() && call.is_some_and(|call| call.others == Cost::default());

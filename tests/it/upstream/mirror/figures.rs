@@ -123,7 +123,9 @@ fn a_lower_limit_counts_at_once_and_a_higher_one_as_far_as_configured() {
     assert_eq!(available(&mirror), 30, "it fills at the lower rate");
     told(mirror.try_send(&ONE).unwrap(), 1_000, 999, "60ms");
     assert_eq!(mirror.level(Dimension::Requests).unwrap().limit(), 60);
-    assert_eq!(available(&mirror), 60);
+    assert_eq!(available(&mirror), 29, "a higher limit gives nothing at once");
+    told(mirror.try_send(&ONE).unwrap(), 60, 59, "1s");
+    assert_eq!(available(&mirror), 59);
 }
 
 #[test]
@@ -381,4 +383,53 @@ fn of_two_figures_of_one_limit_the_lower_counts() {
         mirror.try_send(&ONE).unwrap().answered(&reading);
         assert_eq!(available(&mirror), 5, "{windows}");
     }
+}
+
+#[test]
+fn the_head_of_a_stream_is_heard_at_once_and_its_usage_at_the_end() {
+    let (clock, builder) = on_manual();
+    let mirror = builder
+        .limit(Dimension::Requests, quota!("60/min"))
+        .limit(Dimension::OutputTokens, quota!("6000/min"))
+        .build()
+        .unwrap();
+    let output = |mirror: &OnManual| mirror.level(Dimension::OutputTokens).unwrap().available();
+    let cost = ONE.with(Dimension::OutputTokens, 1_000);
+    let sent = mirror.try_send(&cost).unwrap();
+    let headers = requests(60, 30, "30s");
+    assert_eq!(sent.head(&Reader::new().read(StatusCode::OK, &headers, SystemTime::UNIX_EPOCH)), Heard::Fine);
+    assert_eq!((available(&mirror), output(&mirror)), (30, 5_000), "of the output nothing was told");
+    clock.advance(20 * SECOND);
+    assert_eq!((available(&mirror), output(&mirror)), (50, 5_000), "it is still on its way");
+    sent.settled(&ONE.with(Dimension::OutputTokens, 400));
+    assert_eq!((available(&mirror), output(&mirror)), (50, 5_600));
+    let sent = mirror.try_send(&cost).unwrap();
+    sent.head(&Reader::new().read(StatusCode::OK, &headers, SystemTime::UNIX_EPOCH));
+    drop(sent);
+    assert_eq!(output(&mirror), 4_600, "without usage it stays as expected");
+}
+
+/// A capacity other than what one period gives: however it was configured, no more is there than was told.
+#[test]
+fn what_remains_is_what_is_there_whatever_the_capacity() {
+    let left = |quota: Quota, limit: u64, remaining: u64| {
+        let (_clock, mirror) = one(quota);
+        let sent = mirror.try_send(&ONE).unwrap();
+        let (limit, remaining) = (limit.to_string(), remaining.to_string());
+        let headers = [
+            ("x-ratelimit-limit-requests", limit.as_str()),
+            ("x-ratelimit-remaining-requests", remaining.as_str()),
+        ];
+        answer(sent, 200, &headers);
+        (mirror.level(Dimension::Requests).unwrap().limit(), available(&mirror))
+    };
+    assert_eq!(left(quota!("50/s burst 1000"), 1_000, 40), (1_000, 40));
+    assert_eq!(left(quota!("1/s burst 10"), 10, 0), (10, 0));
+    assert_eq!(left(quota!("600/min burst 10"), 600, 595), (10, 5));
+    assert_eq!(left(quota!("600/min burst 10"), 300, 299), (5, 4), "half of all");
+    assert_eq!(left(quota!("50/s burst 1000"), 500, 499), (500, 499));
+    assert_eq!(left(quota!("500k/min burst 750k"), 500_000, 499_999), (750_000, 499_999));
+    assert_eq!(left(quota!("500k/min burst 750k"), 400_000, 399_999), (600_000, 399_999));
+    assert_eq!(left(quota!("100/s"), 1_000, 500), (100, 99), "more than configured is not taken");
+    assert_eq!(left(quota!("100/s"), 1_000, 7), (100, 7));
 }
