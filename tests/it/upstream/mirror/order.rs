@@ -217,6 +217,43 @@ fn in_a_window_more_than_was_told_never_raises() {
 }
 
 #[test]
+fn what_is_counted_about_the_end_of_a_window_counts_in_both() {
+    let (clock, builder) = on_manual();
+    let mirror = builder.window(Dimension::Requests, 60, Duration::from_secs(60)).build().unwrap();
+    let first = mirror.try_send(&ONE).unwrap();
+    clock.advance(10 * SECOND);
+    answer(
+        first,
+        200,
+        &[("x-ratelimit-limit", "60"), ("x-ratelimit-remaining", "59"), ("x-ratelimit-reset", "30")],
+    );
+    // It ends between 30 and 40 seconds.
+    clock.advance(19 * SECOND);
+    answer(mirror.try_send(&Cost::requests(10)).unwrap(), 200, &[]);
+    clock.advance(5 * SECOND);
+    answer(mirror.try_send(&Cost::requests(5)).unwrap(), 200, &[]);
+    assert_eq!(available(&mirror), 44);
+    clock.advance(6 * SECOND);
+    assert_eq!(available(&mirror), 55, "the five may belong to this one");
+    clock.advance(60 * SECOND);
+    assert_eq!(available(&mirror), 60);
+}
+
+#[test]
+fn of_a_window_whose_end_nobody_told_two_share_what_there_is() {
+    let (clock, builder) = on_manual();
+    let mirror = builder.window(Dimension::Requests, 60, Duration::from_secs(60)).build().unwrap();
+    answer(mirror.try_send(&Cost::requests(20)).unwrap(), 200, &[]);
+    clock.advance(59 * SECOND);
+    answer(mirror.try_send(&Cost::requests(30)).unwrap(), 200, &[]);
+    assert_eq!(mirror.wait_for(&Cost::requests(11)), Ok(SECOND));
+    clock.advance(SECOND);
+    assert_eq!(available(&mirror), 10, "in any 60 seconds no more than 60");
+    clock.advance(60 * SECOND);
+    assert_eq!(available(&mirror), 60);
+}
+
+#[test]
 fn no_pause_is_shortened() {
     let (clock, mirror) = one(quota!("60/min"));
     let (first, second, third) =
