@@ -414,7 +414,8 @@ mod upstream {
     use std::time::SystemTime;
 
     use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-    use tollgate::upstream::{Provider, Reader};
+    use tollgate::Quota;
+    use tollgate::upstream::{Cost, Dimension, Mirror, Provider, Reader};
 
     use super::{allocations, black_box};
 
@@ -432,6 +433,32 @@ mod upstream {
         ("strict-transport-security", "max-age=31536000"),
         ("retry-after", "12"),
     ];
+
+    #[test]
+    fn a_mirror_allocates_nothing_but_places_for_calls_on_their_way() {
+        let quota = Quota::per_minute(1_000_000).unwrap();
+        let mirror = Mirror::builder()
+            .limit(Dimension::Requests, quota)
+            .limit(Dimension::Tokens, quota)
+            .shared()
+            .build()
+            .unwrap();
+        let headers = headers(&[
+            ("x-ratelimit-limit-requests", "1000000"),
+            ("x-ratelimit-remaining-requests", "999000"),
+            ("x-ratelimit-reset-requests", "60ms"),
+        ]);
+        let reading = Reader::new().read(StatusCode::OK, &headers, SystemTime::now());
+        let cost = Cost::requests(1).with(Dimension::Tokens, 20);
+        mirror.try_send(&cost).unwrap().answered(&reading);
+        let found = allocations(|| {
+            for _ in 0..100 {
+                let sent = mirror.try_send(black_box(&cost)).unwrap();
+                sent.answered(black_box(&reading));
+            }
+        });
+        assert_eq!(found, 0);
+    }
 
     #[test]
     fn reading_what_providers_say_allocates_nothing() {

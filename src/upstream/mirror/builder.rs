@@ -15,7 +15,20 @@ use crate::quota::Quota;
 use crate::sync::Mutex;
 use crate::upstream::read::Dimension;
 
-/// Builds a [`Mirror`]; see [`Mirror::builder`].
+/// Builds a [`Mirror`].
+///
+/// ```
+/// use std::time::Duration;
+/// use tollgate::quota;
+/// use tollgate::upstream::{Dimension, Mirror};
+///
+/// let mirror = Mirror::builder()
+///     .limit(Dimension::Requests, quota!("500/min"))
+///     .window(Dimension::Requests, 10_000, Duration::from_secs(86_400))
+///     .keep(Dimension::Requests, 5)
+///     .build()?;
+/// # Ok::<(), tollgate::upstream::MirrorError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct MirrorBuilder<C = Monotonic> {
     limits: SmallVec<[(Dimension, Limit); 4]>,
@@ -54,7 +67,7 @@ impl<C: Clock> MirrorBuilder<C> {
     }
 
     /// Leaves so many tokens of each limit of a dimension to others that use the same credential: a call is let through
-    /// only while what would be left is at least that.
+    /// only while what would be left is at least that. Of a limit that becomes lower, less in proportion.
     #[must_use]
     pub fn keep(mut self, dimension: Dimension, tokens: u64) -> Self {
         self.kept.push((dimension, tokens));

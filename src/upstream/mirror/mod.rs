@@ -1,4 +1,8 @@
 //! What an upstream has left, as far as can be known without asking it.
+//!
+//! `cell` is one limit, and `state` all of them with what is on its way (`flights`). `figures` brings what a response says into a
+//! cell, `terms` another limit than before; `window` has limits in which nothing comes back before a certain time, `share` the own
+//! part of a limit that others use, and `learn` what figures tell without saying it.
 
 mod builder;
 mod cell;
@@ -32,15 +36,65 @@ use crate::upstream::read::{Class, Dimension, Reading};
 
 /// The limits of one credential at one upstream, as configured and as the upstream tells them. Clones share it.
 ///
-/// ```
-/// use tollgate::quota;
-/// use tollgate::upstream::{Cost, Dimension, Mirror};
+/// A call is let through if all limits have its cost, beside all that is on its way; then it is answered, and what the answer says
+/// corrects the limits. [Theory], section 17, has the arguments.
 ///
-/// let mirror = Mirror::builder().limit(Dimension::Requests, quota!("60/min")).build()?;
-/// let sent = mirror.try_send(&Cost::requests(1))?;
-/// # drop(sent);
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use http::{HeaderMap, HeaderValue, StatusCode};
+/// use tollgate::quota;
+/// use tollgate::upstream::{Cost, Dimension, Mirror, Reader};
+///
+/// let mirror = Mirror::builder()
+///     .limit(Dimension::Requests, quota!("500/min"))
+///     .limit(Dimension::Tokens, quota!("150k/min"))
+///     .build()?;
+/// let sent = mirror.try_send(&Cost::requests(1).with(Dimension::Tokens, 2_000))?;
+///
+/// // The response, from whatever client.
+/// let mut headers = HeaderMap::new();
+/// headers.insert("x-ratelimit-limit-tokens", HeaderValue::from_static("150000"));
+/// headers.insert("x-ratelimit-remaining-tokens", HeaderValue::from_static("30000"));
+/// headers.insert("x-ratelimit-reset-tokens", HeaderValue::from_static("48s"));
+/// sent.answered(&Reader::new().read(StatusCode::OK, &headers, SystemTime::now()));
+///
+/// let wait = mirror.wait_for(&Cost::of(Dimension::Tokens, 50_000))?;
+/// assert!(wait > Duration::from_secs(7) && wait <= Duration::from_secs(9));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # What is believed
+///
+/// * A time to full is the arrival point of a bucket, within what the rounding of `remaining` leaves open. The end of a window turns a
+///   limit into one by windows: all is there then, and nothing before. What is to last for a time (IETF draft -11) lasts for it.
+/// * Of two answers the one that was *sent* later counts; figures of the other one are left out, its `Retry-After` is not.
+/// * What is on its way, or was answered while the answer was, may or may not be in its figures, so it is subtracted.
+/// * Less than was thought is believed at once. More is believed if the answer was sent after all that is on its way or nothing is,
+///   if it comes from no cache, was not made before another one (by its `Date`), and if it can be: no more than the limit, nor than refill
+///   can have brought since the last one, with what calls used less than expected.
+/// * A lower limit is taken at once, a higher one up to what was configured; so is a longer window that is
+///   [learned](Self::learned_window).
+/// * What is not said changes nothing. A dimension that was not configured is not limited.
+/// * A refused call is charged what the figures in its answer say, and its whole cost in a dimension of which they say nothing. If it
+///   came without a wait and only one limit can have refused it, less than its cost was left of that.
+/// * A `Retry-After` of a failed response pauses all callers. Nothing shortens a pause.
+/// * A quota that is used up closes the mirror until it is [opened](Self::reopen).
+///
+/// # The bound
+///
+/// To an upstream that counts as configured, or as its answers say, that counts a call at some time between its sending and its answer,
+/// and that has no other client, no call is sent that it would refuse. That is the upstream's law, to which a client cannot do more than
+/// keep; where others use the same credential see [`MirrorBuilder::shared`] and [`MirrorBuilder::keep`].
+///
+/// Because nothing else is assumed of when a call is counted, at most a full bucket is on its way at once. So calls that take longer
+/// than the bucket takes to fill are let through more slowly than the upstream would.
+///
+/// # Cost
+///
+/// One lock for each call of a method, with work that grows with the logarithm of the calls on their way, each of which takes some
+/// 600 bytes. Nothing else is allocated.
+///
+/// [theory]: crate::docs::theory
 pub struct Mirror<C: Clock = Monotonic> {
     inner: Arc<Inner<C>>,
 }
@@ -50,7 +104,7 @@ struct Inner<C> {
     state: Mutex<State>,
 }
 
-/// What a limit has left, besides what is in flight.
+/// What a limit has left, besides what is in flight; from [`Mirror::level`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Left {
     available: u64,

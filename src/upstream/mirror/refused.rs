@@ -6,6 +6,21 @@ use core::time::Duration;
 use crate::upstream::read::{Class, Dimension};
 
 /// Why a call may not be sent now. Nothing was charged.
+///
+/// ```
+/// use std::time::Duration;
+/// use tollgate::quota;
+/// use tollgate::upstream::{Cost, Dimension, Mirror, Refused};
+///
+/// let mirror = Mirror::builder().limit(Dimension::Requests, quota!("2/min")).build()?;
+/// let never = Refused::OverCapacity { dimension: Dimension::Requests, capacity: 2 };
+/// assert_eq!(mirror.try_send(&Cost::requests(3)).unwrap_err(), never);
+/// assert_eq!(never.wait(), None);
+///
+/// mirror.pause_for(Duration::from_secs(600));
+/// assert!(matches!(mirror.try_send(&Cost::requests(1)), Err(Refused::Paused { .. })));
+/// # Ok::<(), tollgate::upstream::MirrorError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a refusal means that the call may not be sent"]
 pub enum Refused {

@@ -15,6 +15,18 @@ use crate::upstream::read::{Class, Reading};
 ///
 /// Until it is answered it counts as if the upstream charged it at this very moment. Dropped unanswered it stays charged,
 /// which is the worst case, and is on its way no more.
+///
+/// ```
+/// use tollgate::quota;
+/// use tollgate::upstream::{Cost, Dimension, Mirror};
+///
+/// let mirror = Mirror::builder().limit(Dimension::Requests, quota!("2/hour")).build()?;
+/// let (failed_to_connect, lost) = (mirror.try_send(&Cost::requests(1))?, mirror.try_send(&Cost::requests(1))?);
+/// failed_to_connect.not_sent();
+/// drop(lost);
+/// assert_eq!(mirror.level(Dimension::Requests).unwrap().available(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a call that is dropped at once stays charged"]
 pub struct Sent<C: Clock = Monotonic> {
     inner: Arc<Inner<C>>,
