@@ -11,6 +11,7 @@ use super::share::Share;
 use super::state::State;
 use super::{Inner, Mirror};
 use crate::clock::{Clock, Monotonic};
+use crate::nanos::Nanos;
 use crate::quota::Quota;
 use crate::sync::Mutex;
 use crate::upstream::read::Dimension;
@@ -34,6 +35,7 @@ pub struct MirrorBuilder<C = Monotonic> {
     limits: SmallVec<[(Dimension, Limit); 4]>,
     kept: SmallVec<[(Dimension, u64); 4]>,
     is_shared: bool,
+    within: Option<Duration>,
     clock: C,
 }
 
@@ -45,7 +47,13 @@ enum Limit {
 
 impl MirrorBuilder<Monotonic> {
     pub(super) fn new() -> Self {
-        Self { limits: SmallVec::new(), kept: SmallVec::new(), is_shared: false, clock: Monotonic::new() }
+        Self {
+            limits: SmallVec::new(),
+            kept: SmallVec::new(),
+            is_shared: false,
+            within: None,
+            clock: Monotonic::new(),
+        }
     }
 }
 
@@ -85,10 +93,22 @@ impl<C: Clock> MirrorBuilder<C> {
         self
     }
 
+    /// The upstream counts a call, and takes the figures for its answer, within so long of its sending.
+    ///
+    /// Without it nothing is assumed, and a call counts as if it were charged now until it is answered: that costs throughput where
+    /// answers take longer than a bucket takes to fill, such as minutes of thought. Choose it too short and calls may be refused that
+    /// were let through. A call that [never left](super::Sent::not_sent) may give nothing back after that time.
+    #[must_use]
+    pub fn counted_within(mut self, span: Duration) -> Self {
+        self.within = Some(span);
+        self
+    }
+
     /// Another clock.
     #[must_use]
     pub fn clock<D: Clock>(self, clock: D) -> MirrorBuilder<D> {
-        MirrorBuilder { limits: self.limits, kept: self.kept, is_shared: self.is_shared, clock }
+        let Self { limits, kept, is_shared, within, clock: _ } = self;
+        MirrorBuilder { limits, kept, is_shared, within, clock }
     }
 
     /// The mirror.
@@ -107,7 +127,8 @@ impl<C: Clock> MirrorBuilder<C> {
         if let Some((dimension, _)) = self.kept.iter().find(|(dimension, _)| !is_limited(*dimension)) {
             return Err(MirrorError::KeepsOfNothing { dimension: *dimension });
         }
-        let state = Mutex::new(State::new(cells));
+        let state =
+            Mutex::new(State::new(cells, self.within.map(|span| Nanos::from_duration(span).as_u64())));
         Ok(Mirror { inner: Arc::new(Inner { clock: self.clock, state }) })
     }
 

@@ -158,7 +158,11 @@ impl Cell {
     pub(super) fn settle(&mut self, now: u64, expected: u64, used: u64) {
         self.in_flight = self.in_flight.saturating_sub(expected);
         self.charge(now, used);
-        let surplus = expected.saturating_sub(used);
+        self.explain(expected.saturating_sub(used));
+    }
+
+    /// So much less was used than expected, which may explain that there is more than was told.
+    pub(super) fn explain(&mut self, surplus: u64) {
         self.known = self.known.saturating_sub(self.gcra.units(surplus));
         if let Some(windowed) = &mut self.windowed {
             windowed.give_back(surplus);

@@ -18,6 +18,8 @@ pub(super) struct Origin {
     pub(super) now: u64,
     /// The reading at which it was sent.
     pub(super) sent_at: u64,
+    /// The reading by which it was counted and its figures were taken.
+    pub(super) told_by: u64,
     /// Tokens that had been sent by then, with its own; wrapping.
     pub(super) sent: u64,
     /// Tokens of its own cost, if it was refused.
@@ -37,6 +39,13 @@ struct Deficit {
     most: u64,
 }
 
+impl Origin {
+    /// The latest reading that so long after its figures can be.
+    fn until(&self, span: Duration) -> u64 {
+        self.told_by.saturating_add(Nanos::from_duration(span).as_u64())
+    }
+}
+
 impl Cell {
     /// Applies what is said. What is not said changes nothing.
     pub(super) fn apply(&mut self, said: &Window, origin: Origin) {
@@ -52,6 +61,8 @@ impl Cell {
         let is_ours = said.limit.is_none_or(|limit| limit <= self.whole());
         let origin = Origin { may_raise: origin.may_raise && is_ours, ..origin };
         match said.reset {
+            // It speaks of a window that is over.
+            Some(Reset::WindowEnd(span)) if origin.until(span) < origin.now => return,
             Some(Reset::WindowEnd(span)) => self.apply_end(span, origin),
             // It fills evenly, so it is a bucket, whatever it was taken for. Its arrival point has been kept beside the window.
             Some(Reset::TimeToFull(_)) => self.windowed = None,
@@ -83,9 +94,9 @@ impl Cell {
 
     fn apply_bucket(&mut self, said: &Window, origin: Origin) {
         self.learn_window(said, origin);
-        let Some(deficit) = self.deficit(said, origin.now) else { return };
+        let Some(deficit) = self.deficit(said, origin.told_by) else { return };
         self.learn_charge(said, deficit, origin);
-        let issued = self.gcra.issued(origin.now);
+        let issued = self.gcra.issued(origin.told_by);
         let told = self.gcra.lacking(issued, deficit);
         if let Some(share) = &mut self.share {
             let (sent, refused, sent_at, end) = (origin.sent, origin.refused, origin.sent_at, u64::MAX);
@@ -129,11 +140,11 @@ impl Cell {
         let (Some(number), Some(open)) = (origin.number, self.deficit_by_remaining(said)) else { return };
         let least = match said.reset {
             Some(Reset::TimeToFull(span)) => {
-                self.ahead(origin.now, span).saturating_sub(1).clamp(open.least, open.most)
+                self.ahead(origin.told_by, span).saturating_sub(1).clamp(open.least, open.most)
             }
             _ => open.least,
         };
-        let (sent_at, heard_at, is_alone, end) = (origin.sent_at, origin.now, origin.is_alone, u64::MAX);
+        let (sent_at, heard_at, is_alone, end) = (origin.sent_at, origin.told_by, origin.is_alone, u64::MAX);
         let told = Told { number, sent_at, heard_at, least, most, is_alone, end };
         self.learned.compare(told, Some(&self.gcra));
     }
@@ -173,8 +184,8 @@ impl Cell {
 
     /// It is a window, all of which is there at its end, and nothing before.
     fn apply_end(&mut self, span: Duration, origin: Origin) {
-        let span = Nanos::from_duration(span).as_u64();
-        let (earliest, latest) = (origin.sent_at.saturating_add(span), origin.now.saturating_add(span));
+        let earliest = origin.sent_at.saturating_add(Nanos::from_duration(span).as_u64());
+        let latest = origin.until(span);
         let (limit, left) = (self.quota.tokens(), self.bucket_left(origin.now));
         let period = Nanos::from_duration(self.quota.period()).as_u64();
         let windowed = self.windowed.get_or_insert(Windowed::new(limit, left, period));
@@ -185,6 +196,9 @@ impl Cell {
     fn apply_left(&mut self, said: &Window, origin: Origin) {
         let left = self.left_by(said);
         let (Some((left, perhaps)), Some(windowed)) = (left, &mut self.windowed) else { return };
+        if !windowed.begin(origin.sent_at, origin.told_by, origin.now, origin.others) {
+            return;
+        }
         if let Some(number) = origin.number {
             let missing = self.quota.tokens().saturating_sub(left);
             let (sent_at, heard_at, is_alone) = (origin.sent_at, origin.now, origin.is_alone);
@@ -214,7 +228,7 @@ impl Cell {
     /// What remains is meant to last for a time. It does not say when there is more: after it the bucket alone counts.
     fn apply_ration(&mut self, said: &Window, span: Duration, origin: Origin) {
         let Some((left, _)) = self.left_by(said) else { return };
-        let end = origin.now.saturating_add(Nanos::from_duration(span).as_u64());
+        let end = origin.until(span);
         let told = Ration { end, left: left.saturating_sub(origin.others) };
         self.ration = match self.ration {
             Some(known) if !origin.may_raise => {

@@ -9,6 +9,8 @@ use super::cost::Cost;
 pub(super) struct Flights {
     open: BTreeMap<u64, Flight>,
     sent: u64,
+    /// All calls up to this number have been taken as counted, if they are on their way.
+    overdue: u64,
 }
 
 /// What is remembered of a call on its way.
@@ -46,6 +48,16 @@ impl Flights {
             flight.counted = flight.counted.wrapping_add(counted);
             flight.settled = flight.settled.wrapping_add(counted);
         }
+    }
+
+    /// The next call, in the order of sending, that was sent by the reading `sent_by` and has not been told by this before.
+    pub(super) fn next_overdue(&mut self, sent_by: u64) -> Option<(u64, Flight)> {
+        let (number, flight) = self.open.range(self.overdue + 1..).next()?;
+        let overdue = (*number, *flight);
+        (flight.sent_at <= sent_by).then(|| {
+            self.overdue = overdue.0;
+            overdue
+        })
     }
 
     /// Takes a call out.

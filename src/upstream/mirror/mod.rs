@@ -87,7 +87,8 @@ use crate::upstream::read::{Class, Dimension, Reading};
 /// keep; where others use the same credential see [`MirrorBuilder::shared`] and [`MirrorBuilder::keep`].
 ///
 /// Because nothing else is assumed of when a call is counted, at most a full bucket is on its way at once. So calls that take longer
-/// than the bucket takes to fill are let through more slowly than the upstream would.
+/// than the bucket takes to fill are let through more slowly than the upstream would, unless it is said how soon they are
+/// [counted](MirrorBuilder::counted_within) or their [heads](Sent::head) are heard.
 ///
 /// # Cost
 ///

@@ -23,6 +23,8 @@ pub(super) struct State {
     settled: Cost,
     /// The reading before which nothing is sent.
     pub(super) hold: u64,
+    /// How long after its sending a call has been counted, in nanoseconds; none if only its answer tells.
+    within: Option<u64>,
     pub(super) terminal: Option<Class>,
     /// When the latest response was made that has been applied.
     dated: Option<SystemTime>,
@@ -40,19 +42,36 @@ pub(super) struct Call {
 }
 
 impl State {
-    pub(super) fn new(cells: SmallVec<[Cell; 4]>) -> Self {
+    pub(super) fn new(cells: SmallVec<[Cell; 4]>, within: Option<u64>) -> Self {
         let flights = Flights::default();
         let (sent, settled) = (Cost::default(), Cost::default());
-        Self { cells, flights, sent, settled, hold: 0, terminal: None, dated: None, latest: 0 }
+        Self { cells, flights, sent, settled, hold: 0, within, terminal: None, dated: None, latest: 0 }
     }
 
     /// Lets time pass, and tells the reading that counts.
     pub(super) fn advance(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now.as_u64());
+        self.count_overdue();
         for cell in &mut self.cells {
             cell.roll(self.latest);
         }
         self.latest
+    }
+
+    /// Charges calls on their way that must have been counted by now, at the latest time that they can have been.
+    fn count_overdue(&mut self) {
+        let Some(within) = self.within else { return };
+        let Some(sent_by) = self.latest.checked_sub(within) else { return };
+        while let Some((number, flight)) = self.flights.next_overdue(sent_by) {
+            let at = flight.sent_at.saturating_add(within);
+            for cell in &mut self.cells {
+                let amount = flight.cost.amount(cell.dimension);
+                cell.roll(at);
+                cell.settle(at, amount, amount);
+            }
+            self.settled = self.settled.wrapping_add(&flight.cost);
+            self.flights.count(number, &flight.cost);
+        }
     }
 
     /// Whether another one that is built alike would decide the same.
@@ -105,8 +124,10 @@ impl State {
     /// A call is on its way no more: it is charged `used`, or what was expected.
     pub(super) fn land(&mut self, number: u64, used: Option<&Cost>, now: u64) -> Option<Flight> {
         let flight = self.flights.land(number)?;
+        let unused = used.map_or(Cost::default(), |used| flight.counted.saturating_sub(used));
         let used = used.map_or(flight.cost, |used| used.saturating_sub(&flight.counted));
         for cell in &mut self.cells {
+            cell.explain(unused.amount(cell.dimension));
             cell.settle(now, flight.cost.amount(cell.dimension), used.amount(cell.dimension));
         }
         self.settled = self.settled.wrapping_add(&used);
@@ -210,6 +231,9 @@ impl State {
                 number,
                 now,
                 sent_at: call.map_or(now, |call| call.flight.sent_at),
+                told_by: call.map_or(now, |call| {
+                    self.within.map_or(now, |within| now.min(call.flight.sent_at.saturating_add(within)))
+                }),
                 sent: of(|call| &call.flight.sent),
                 refused: if is_refused { of(|call| &call.flight.cost) } else { 0 },
                 is_alone,

@@ -91,6 +91,17 @@ impl Windowed {
         }
     }
 
+    /// A response tells of a window that had begun between the two readings and nobody has told of. Begins it if none is known,
+    /// unless it is over; tells whether there is one.
+    pub(super) fn begin(&mut self, earliest: u64, latest: u64, now: u64, counted: u64) -> bool {
+        let latest = latest.saturating_add(self.period);
+        if self.ends.is_none() && latest > now {
+            self.ends = Some(Ends { earliest, latest, is_told: false });
+            self.doubtful = counted;
+        }
+        self.ends.is_some()
+    }
+
     /// A response tells what is left, at least and at most, when `others` may or may not be counted in it. More than was known
     /// only if it may raise and nothing has been told that it cannot be.
     pub(super) fn tell_left(&mut self, left: u64, perhaps: u64, others: u64, may_raise: bool) {

@@ -68,6 +68,8 @@ struct Play<'a, P> {
     provider: P,
     mirror: Mirror<Arc<Manual>>,
     attempts: &'a [Attempt],
+    /// How many times longer answers take than calls.
+    slow: u64,
     events: BinaryHeap<Reverse<(u64, usize, Event)>>,
     planned: usize,
     sent: BTreeMap<usize, Sent<Arc<Manual>>>,
@@ -105,7 +107,7 @@ impl<P: Provider> Play<'_, P> {
         let attempt = &self.attempts[at];
         assert!(self.provider.call(now, attempt.cost), "refused at {now}: {:?}", self.mirror);
         self.responses.insert(at, self.provider.fields(now, attempt.say));
-        self.plan(now + attempt.back, Event::Return(at));
+        self.plan(now + attempt.back * self.slow, Event::Return(at));
     }
 
     fn come_back(&mut self, at: usize) {
@@ -127,10 +129,12 @@ fn play<P: Provider + Clone>(
     builder: MirrorBuilder<Arc<Manual>>,
     clock: &Manual,
     attempts: &[Attempt],
+    slow: u64,
 ) -> Result<usize, TestCaseError> {
     let mirror = builder.build().unwrap();
     let (events, sent, responses) = (BinaryHeap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut play = Play { provider, mirror, attempts, events, planned: 0, sent, responses, let_through: 0 };
+    let mut play =
+        Play { provider, mirror, attempts, slow, events, planned: 0, sent, responses, let_through: 0 };
     play.plan(attempts[0].after, Event::Send(0));
     let mut last = 0;
     while let Some(Reverse((now, _, event))) = play.events.pop() {
@@ -162,17 +166,15 @@ fn no_stricter_after_silence<P: Provider + Clone>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn with_a_bucket_it_is_never_refused(
         terms in terms(),
         attempts in prop::collection::vec(attempt(), 1..60),
     ) {
-        let quota = Quota::new(terms.limit, Duration::from_nanos(terms.period)).unwrap();
         let (clock, builder) = on_manual();
-        let let_through =
-            play(TokenBucket::new(terms), builder.limit(Dimension::Requests, quota), &clock, &attempts)?;
+        let let_through = play(TokenBucket::new(terms), bucket(builder, terms), &clock, &attempts, 1)?;
         prop_assert!(let_through > 0);
     }
 
@@ -183,8 +185,30 @@ proptest! {
         attempts in prop::collection::vec(attempt(), 1..60),
     ) {
         let (clock, builder) = on_manual();
-        let period = Duration::from_nanos(terms.period);
-        let builder = builder.window(Dimension::Requests, terms.limit, period);
-        play(Windows::new(terms, ahead % terms.period), builder, &clock, &attempts)?;
+        let provider = Windows::new(terms, ahead % terms.period);
+        play(provider, windows(builder, terms), &clock, &attempts, 1)?;
     }
+
+    #[test]
+    fn nor_where_calls_are_counted_long_before_they_are_answered(
+        terms in terms(),
+        ahead in 0..2_000_u64,
+        attempts in prop::collection::vec(attempt(), 1..60),
+    ) {
+        let within = Duration::from_nanos(LONGEST_WAY);
+        let (clock, builder) = on_manual();
+        play(TokenBucket::new(terms), bucket(builder, terms).counted_within(within), &clock, &attempts, 20)?;
+        let (clock, builder) = on_manual();
+        let provider = Windows::new(terms, ahead % terms.period);
+        play(provider, windows(builder, terms).counted_within(within), &clock, &attempts, 20)?;
+    }
+}
+
+fn bucket(builder: MirrorBuilder<Arc<Manual>>, terms: Terms) -> MirrorBuilder<Arc<Manual>> {
+    let quota = Quota::new(terms.limit, Duration::from_nanos(terms.period)).unwrap();
+    builder.limit(Dimension::Requests, quota)
+}
+
+fn windows(builder: MirrorBuilder<Arc<Manual>>, terms: Terms) -> MirrorBuilder<Arc<Manual>> {
+    builder.window(Dimension::Requests, terms.limit, Duration::from_nanos(terms.period))
 }

@@ -302,3 +302,39 @@ fn clocks_that_step_back_and_huge_spans_do_no_harm() {
     observed(&mirror, &requests(0, 0, "0s"));
     assert!(mirror.terminal().is_none(), "no refusal");
 }
+
+#[test]
+fn where_calls_are_known_to_be_counted_soon_slow_answers_hold_nothing_up() {
+    let sent_in_five_seconds = |is_counted_soon: bool| {
+        let (clock, builder) = on_manual();
+        let builder = builder.limit(Dimension::Requests, quota!("100/s"));
+        let soon = Duration::from_millis(100);
+        let mirror = if is_counted_soon { builder.counted_within(soon) } else { builder }.build().unwrap();
+        let mut sent = Vec::new();
+        for _ in 0..5_000 {
+            sent.extend(mirror.try_send(&ONE));
+            clock.advance(Duration::from_millis(1));
+        }
+        sent.len()
+    };
+    assert_eq!(sent_in_five_seconds(false), 100, "they may all be counted at this moment");
+    // A hundred at first, then as many as are refilled after they were counted at the latest.
+    let sent = sent_in_five_seconds(true);
+    assert!((580..=600).contains(&sent), "{sent}");
+}
+
+#[test]
+fn what_was_counted_long_ago_is_not_given_back_as_if_it_had_not() {
+    let (clock, builder) = on_manual();
+    let builder = builder.limit(Dimension::Requests, quota!("60/min")).counted_within(SECOND);
+    let mirror = builder.build().unwrap();
+    let (soon, late) =
+        (mirror.try_send(&Cost::requests(20)).unwrap(), mirror.try_send(&Cost::requests(30)).unwrap());
+    clock.advance(SECOND - Duration::from_nanos(1));
+    soon.not_sent();
+    assert_eq!(available(&mirror), 30);
+    clock.advance(Duration::from_nanos(1));
+    assert_eq!(available(&mirror), 30);
+    late.not_sent();
+    assert_eq!(available(&mirror), 30, "it may have been counted");
+}
