@@ -29,6 +29,7 @@ pub(crate) use self::mutex::try_lock;
     feature = "keyed",
     feature = "sharded",
     feature = "shared-memory",
+    feature = "upstream",
     feature = "wait",
     all(feature = "window", feature = "std")
 ))]
@@ -44,6 +45,7 @@ pub(crate) use self::read_mostly::{ReadMostly, read, write};
     feature = "keyed",
     feature = "sharded",
     feature = "shared-memory",
+    feature = "upstream",
     feature = "wait",
     all(feature = "window", feature = "std")
 ))]

@@ -411,10 +411,13 @@ mod budget {
 
 #[cfg(feature = "upstream")]
 mod upstream {
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-    use tollgate::upstream::{Provider, Reader};
+    use tollgate::upstream::{
+        Backoff, Cost, Dimension, Mirror, Order, Provider, Reader, RetryPolicy, Router, Tries,
+    };
+    use tollgate::{Quota, quota};
 
     use super::{allocations, black_box};
 
@@ -432,6 +435,61 @@ mod upstream {
         ("strict-transport-security", "max-age=31536000"),
         ("retry-after", "12"),
     ];
+
+    #[test]
+    fn a_mirror_allocates_nothing_but_places_for_calls_on_their_way() {
+        let quota = Quota::per_minute(1_000_000).unwrap();
+        let mirror = Mirror::builder()
+            .limit(Dimension::Requests, quota)
+            .limit(Dimension::Tokens, quota)
+            .shared()
+            .build()
+            .unwrap();
+        let headers = headers(&[
+            ("x-ratelimit-limit-requests", "1000000"),
+            ("x-ratelimit-remaining-requests", "999000"),
+            ("x-ratelimit-reset-requests", "60ms"),
+        ]);
+        let reading = Reader::new().read(StatusCode::OK, &headers, SystemTime::now());
+        let cost = Cost::requests(1).with(Dimension::Tokens, 20);
+        mirror.try_send(&cost).unwrap().answered(&reading);
+        let found = allocations(|| {
+            for _ in 0..100 {
+                let sent = mirror.try_send(black_box(&cost)).unwrap();
+                sent.answered(black_box(&reading));
+            }
+        });
+        assert_eq!(found, 0);
+    }
+
+    /// One that is open, closed, probed and back; and the decision whether to try again.
+    #[test]
+    fn routing_and_retrying_allocate_nothing() {
+        let mirror = || Mirror::builder().limit(Dimension::Requests, quota!("1000000/min")).build().unwrap();
+        for order in [Order::Preference, Order::Headroom] {
+            let builder = Router::builder().upstream(mirror()).upstream(mirror()).order(order);
+            let router =
+                builder.failures(2).cooling(Backoff::new(Duration::ZERO, Duration::ZERO)).build().unwrap();
+            let (policy, headers) = (RetryPolicy::new(), headers(&[]));
+            let read = |status| Reader::new().read(status, &headers, SystemTime::UNIX_EPOCH);
+            let (well, ill) = (read(StatusCode::OK), read(StatusCode::BAD_GATEWAY));
+            let call = |fails| {
+                let (mut hops, mut tries) = (router.hops(&Cost::requests(1)), Tries::new());
+                if fails && let Ok(hop) = hops.try_next() {
+                    hop.answered(&ill);
+                    let _retry = black_box(policy.decide(&ill, &mut tries));
+                }
+                if let Ok(hop) = hops.try_next() {
+                    hop.answered(&well);
+                    policy.succeeded(&mut tries);
+                }
+            };
+            // Places for calls on their way.
+            (0..10).for_each(|nth| call(nth % 2 == 0));
+            let count = allocations(|| (0..200).for_each(|nth| call(nth % 3 == 0)));
+            assert_eq!(count, 0, "{order:?}");
+        }
+    }
 
     #[test]
     fn reading_what_providers_say_allocates_nothing() {

@@ -22,12 +22,24 @@
 //! | Gemini, Vertex, OpenRouter, Shopify's GraphQL, Discord, OpenAI, Anthropic | the body: [`Reading::with_body`] | | their API references |
 //!
 //! Bedrock and DeepSeek say nothing about their limits. For those, [`AdaptiveRate`] finds the rate that is accepted.
+//!
+//! A call that failed is tried again as [`RetryPolicy`] says, at the cost of a [`RetryBudget`]; of
+//! several upstreams a [`Router`] chooses.
 
 mod adapt;
+mod mirror;
 mod read;
+mod retry;
+mod route;
 
 pub use self::adapt::{AdaptiveRate, AdaptiveRateBuilder, AdaptiveRateError, HeldBack, Trial};
+pub use self::mirror::{
+    Charged, Cost, Heard, LearnedWindow, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors,
+    NoRoomForScope, Refused, Sent,
+};
 pub use self::read::{
     Class, Dimension, IetfDraft, LONGEST, Period, Policy, Provider, Pushback, Reader, Reading, Reset,
     RetryAfter, RetrySource, Scope, Status, Window,
 };
+pub use self::retry::{Backoff, Retry, RetryBudget, RetryBudgetError, RetryPolicy, Tries};
+pub use self::route::{Hop, Hops, NoRoute, Order, Router, RouterBuilder, RouterError, Standing};

@@ -40,6 +40,10 @@ mod reading;
 #[cfg(loom)]
 mod replace;
 #[cfg(loom)]
+mod retry;
+#[cfg(loom)]
+mod route;
+#[cfg(loom)]
 mod run;
 #[cfg(loom)]
 mod sharded;

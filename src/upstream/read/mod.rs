@@ -20,6 +20,7 @@ pub use self::provider::Provider;
 pub use self::reader::Reader;
 pub use self::reading::{Class, Reading, Scope};
 pub use self::retry::{Pushback, RetryAfter, RetrySource};
+pub(super) use self::window::share;
 pub use self::window::{Dimension, Period, Reset, Status, Window};
 
 /// No wait or reset that was read is longer: 366 days. One of this length was that long or longer.

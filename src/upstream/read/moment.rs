@@ -55,6 +55,18 @@ impl From<SystemTime> for Moment {
     }
 }
 
+impl From<Moment> for SystemTime {
+    fn from(Moment(nanos): Moment) -> Self {
+        let span = |nanos: u128| Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        let far = if nanos < 0 {
+            UNIX_EPOCH.checked_sub(span(nanos.unsigned_abs()))
+        } else {
+            UNIX_EPOCH.checked_add(span(nanos.unsigned_abs()))
+        };
+        far.unwrap_or(UNIX_EPOCH)
+    }
+}
+
 /// One of the three forms of RFC 9110 section 5.6.7.
 pub(super) fn http_date(text: &str) -> Option<Moment> {
     httpdate::parse_http_date(text).ok().map(Moment::from)

@@ -12,7 +12,7 @@ use super::grpc;
 use super::ietf::{self, IetfDraft, POLICY, RATE_LIMIT};
 use super::moment::Moment;
 use super::names::Place;
-use super::number::count;
+use super::number::{count, is_beyond_reading};
 use super::provider::Provider;
 use super::reading::{Reading, Scope};
 use super::retry::{Pushback, RetryAfter, RetrySource, retry_after, text};
@@ -103,12 +103,17 @@ impl Reader {
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
 fn read_waits(reading: &mut Reading<'_>, headers: &HeaderMap) {
-    let asked = retry_after(reading.status, headers, reading.base, &mut |name| reading.spoil(name));
+    let mut is_endless = false;
+    let asked = retry_after(reading.status, headers, reading.base, &mut |name| {
+        is_endless |= headers.get(name).and_then(text).is_some_and(is_beyond_reading);
+        reading.spoil(name);
+    });
     let pushed = reading.pushback.and_then(|pushback| match pushback {
         Pushback::After(wait) => Some(RetryAfter { wait, source: RetrySource::Pushback }),
         Pushback::Never => None,
     });
     reading.retry_after = asked.or(pushed).or_else(|| told_in_details(reading, headers));
+    reading.is_endless = is_endless && reading.retry_after.is_none();
 }
 
 fn told_in_details(reading: &mut Reading<'_>, headers: &HeaderMap) -> Option<RetryAfter> {

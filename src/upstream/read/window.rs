@@ -183,7 +183,7 @@ impl Window {
 }
 
 /// `span * part / whole`, rounded up.
-pub(super) fn share(span: Duration, part: u64, whole: u64) -> Duration {
+pub(in crate::upstream) fn share(span: Duration, part: u64, whole: u64) -> Duration {
     let nanos = span.min(LONGEST).as_nanos().saturating_mul(part.into()).div_ceil(u128::from(whole.max(1)));
     super::number::capped(nanos)
 }

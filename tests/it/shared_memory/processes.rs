@@ -17,14 +17,13 @@ use crate::support::S;
 const PROCESSES: u64 = 4;
 /// Little beside what four processes ask for, also where others want the processor.
 const RATE: u64 = 20_000;
-/// Half a second's worth: so long all processes may be kept from the processor without a loss.
-const BURST: u64 = 10_000;
 /// The folder with the file of limits; the place of a process's own count.
 const FOLDER: &str = "TOLLGATE_SHARED_FOLDER";
 const PLACE: &str = "TOLLGATE_SHARED_PLACE";
 
 fn bucket(folder: &Path) -> SharedBucket {
     let region = Region::open(folder.join("limits")).unwrap();
+    // Half a second's worth: so long all processes may be kept from the processor without a loss.
     region.bucket("requests", quota!("20k/s burst 10k")).unwrap()
 }
 

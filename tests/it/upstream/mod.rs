@@ -1,5 +1,8 @@
-//! `upstream`: what responses say.
+//! `upstream`: what responses say, and what is made of it.
 
 mod adapt;
+mod mirror;
 mod read;
+mod retry;
+mod route;
 mod vectors;

@@ -1,0 +1,10 @@
+//! `upstream::Mirror`: what an upstream has left.
+
+mod alone;
+mod figures;
+mod learn;
+mod order;
+mod provider;
+mod scopes;
+mod support;
+mod together;
