@@ -264,6 +264,22 @@ fn a_change_keeps_what_is_held() {
     assert_eq!(rate.try_send_at(before).unwrap_err().wait(), Some(S / 20), "not from before the change");
 }
 
+/// An answer whose reading is older than that of an admission: the time between them has been counted at the old rate.
+#[test]
+fn an_old_answer_counts_no_time_twice() {
+    let rate = built(AdaptiveRate::builder(quota!("100/s burst 20")));
+    (0..4).for_each(|_| send(&rate).refused(None));
+    succeed(&rate, 10);
+    let last = send(&rate);
+    rate.clock().advance(S);
+    let all = rate.try_send_n(rate.peek().available()).unwrap();
+    assert_eq!((all.cost(), rate.peek().available()), (15, 0));
+    last.succeeded_at(Nanos::ZERO);
+    assert_eq!((rate.permille(), rate.peek().available()), (200, 0));
+    rate.clock().advance(S / 2);
+    assert_eq!(rate.peek().available(), 10);
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_name() {
     let with = |set: fn(AdaptiveRateBuilder) -> AdaptiveRateBuilder| {

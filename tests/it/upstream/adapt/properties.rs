@@ -25,8 +25,8 @@ enum Op {
     /// Moves the clock, in nanoseconds; back, too.
     Move(i64),
     Send(u64),
-    /// One of those that are out, counted around.
-    End(usize, End),
+    /// One of those that are out, counted around, at a reading from so many nanoseconds ago.
+    End(usize, End, u64),
     /// As many as there are, one after another.
     Succeed(u8),
     Pause(u64),
@@ -44,12 +44,17 @@ fn end() -> impl Strategy<Value = End> {
     ]
 }
 
+/// Mostly none.
+fn ago() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(0), 1 => 0..2_000_000_000u64]
+}
+
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         4 => (-50_000_000..500_000_000i64).prop_map(Op::Move),
         1 => (0..60_000_000_000i64).prop_map(Op::Move),
         8 => (0..12u64).prop_map(Op::Send),
-        8 => (any::<usize>(), end()).prop_map(|(index, end)| Op::End(index, end)),
+        8 => (any::<usize>(), end(), ago()).prop_map(|(index, end, ago)| Op::End(index, end, ago)),
         2 => (1..40u8).prop_map(Op::Succeed),
         1 => (0..2_000_000_000u64).prop_map(Op::Pause),
         1 => Just(Op::Resume),
@@ -57,12 +62,17 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn finish(call: Sent, end: End) {
+    let now = call.sent_at();
+    finish_at(call, end, now);
+}
+
+fn finish_at(call: Sent, end: End, now: Nanos) {
     match end {
-        End::Success => call.succeeded(),
-        End::Refusal => call.refused(None),
-        End::RefusalFor(nanos) => call.refused(Some(Nanos::new(nanos).into())),
-        End::TimeOut => call.timed_out(),
-        End::Stall => call.stalled(),
+        End::Success => call.succeeded_at(now),
+        End::Refusal => call.refused_at(None, now),
+        End::RefusalFor(nanos) => call.refused_at(Some(Nanos::new(nanos).into()), now),
+        End::TimeOut => call.timed_out_at(now),
+        End::Stall => call.stalled_at(now),
         End::Nothing => drop(call),
     }
 }
@@ -150,8 +160,9 @@ impl Run {
         match op {
             Op::Move(nanos) => self.rate.clock().set(Nanos::new(self.now().saturating_add_signed(nanos))),
             Op::Send(cost) => self.send(cost),
-            Op::End(index, end) if !self.calls.is_empty() => {
-                finish(self.calls.swap_remove(index % self.calls.len()), end);
+            Op::End(index, end, ago) if !self.calls.is_empty() => {
+                let now = Nanos::new(self.now().saturating_sub(ago));
+                finish_at(self.calls.swap_remove(index % self.calls.len()), end, now);
             }
             Op::End(..) => {}
             Op::Succeed(times) => {
