@@ -6,6 +6,7 @@ mod properties;
 mod silent;
 mod steps;
 mod stream;
+mod stress;
 
 use std::sync::Arc;
 use std::time::Duration;
