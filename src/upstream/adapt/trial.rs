@@ -4,10 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::Shared;
 use super::state::Outcome;
 use crate::clock::{Clock, Monotonic};
 use crate::nanos::Nanos;
+use crate::upstream::{Class, Reading};
 
 /// A call that an [`AdaptiveRate`](super::AdaptiveRate) has let out. Tell it how the call ended.
 ///
@@ -56,6 +59,52 @@ struct Stream {
 impl<C: Clock> Trial<C> {
     pub(super) fn sent(shared: Arc<Shared<C>>, number: u64, cost: u64, now: Nanos) -> Self {
         Self { shared, number, cost, sent: now, stream: None, is_open: true }
+    }
+
+    /// It was answered so: tells [`succeeded`](Self::succeeded), [`refused`](Self::refused) or
+    /// [`timed_out`](Self::timed_out), or drops it, by status and [`Reading`].
+    ///
+    /// | answer | counts as |
+    /// |---|---|
+    /// | no wait helps: a quota is used up | nothing |
+    /// | 429, 503, 529, or a limit that was passed by the body, or gRPC's pushback | refused, with the wait it asks for |
+    /// | 408, 504 | timed out |
+    /// | 2xx | succeeded |
+    /// | any other | nothing |
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use http::{HeaderMap, StatusCode};
+    /// use tollgate::upstream::{AdaptiveRate, Reader};
+    /// use tollgate::{Manual, quota};
+    ///
+    /// let rate = AdaptiveRate::builder(quota!("100/s burst 5")).build_with_clock(Manual::new())?;
+    /// let call = rate.try_send()?;
+    /// let (status, mut headers) = (StatusCode::TOO_MANY_REQUESTS, HeaderMap::new());
+    /// headers.insert("retry-after", "2".parse()?);
+    /// call.answered(status, &Reader::new().read(status, &headers, SystemTime::now()));
+    /// assert_eq!(rate.try_send().unwrap_err().wait(), Some(Duration::from_secs(2)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn answered(self, status: StatusCode, reading: &Reading<'_>) {
+        let now = self.shared.clock.now();
+        self.answered_at(status, reading, now);
+    }
+
+    /// [`answered`](Self::answered) at a reading of the limiter's clock.
+    pub fn answered_at(self, status: StatusCode, reading: &Reading<'_>, now: Nanos) {
+        let retry_after = reading.retry_after().map(|asked| asked.wait);
+        let is_refused = matches!(reading.class(), Some(Class::RateLimit | Class::Overloaded));
+        // gRPC and GraphQL refuse with the status 200.
+        let is_success = status.is_success() && reading.pushback().is_none() && !is_refused;
+        match status.as_u16() {
+            _ if is_success => self.succeeded_at(now),
+            _ if reading.is_terminal() => drop(self),
+            200..300 | 429 | 503 | 529 => self.refused_at(retry_after, now),
+            _ if is_refused => self.refused_at(retry_after, now),
+            408 | 504 => self.timed_out_at(now),
+            _ => drop(self),
+        }
     }
 
     /// It was accepted and done.

@@ -1,5 +1,6 @@
 //! `AdaptiveRate`: what moves the rate, and what does not.
 
+mod answers;
 mod gate;
 mod picture;
 mod properties;
