@@ -6,7 +6,7 @@ use std::thread;
 use tollgate::upstream::AdaptiveRate;
 use tollgate::{Manual, quota};
 
-use super::{Rate, S, Sent, built, send};
+use super::{BASE, Rate, S, Sent, built, send};
 
 const THREADS: usize = 4;
 
@@ -55,4 +55,5 @@ fn it_goes_anywhere() {
     anywhere::<AdaptiveRate>();
     anywhere::<AdaptiveRate<Arc<Manual>>>();
     anywhere::<Sent>();
+    AdaptiveRate::builder(BASE).build().unwrap().try_send().unwrap().succeeded();
 }
