@@ -41,8 +41,8 @@ use crate::sync::{Mutex, lock};
 /// * **One decrease an event.** What was sent before a decrease says nothing about the new rate. However many of those calls
 ///   are refused, and in whichever order their answers come, the rate is what the worst of them alone would have made of it.
 /// * **Near the ceiling with care.** The rate at which the last event came is remembered, and what the upstream accepted in
-///   between. Steps become smaller on the way there, and larger from there on. So a limit that stays is passed by a hundredth of the
-///   base, and one that was raised is found within some ten steps. `docs/adaptation.md` has a picture.
+///   between. Steps become smaller on the way there, and larger from there on. So a limit that stays is passed by little, and
+///   one that was raised is found within some ten steps. `docs/adaptation.md` has a picture.
 /// * **One probe after a pause.** A `Retry-After` pauses all callers. At its end one call is let through. The others
 ///   follow when it has succeeded, from the lowest rate back to that before, a tenth of the way with each success. A probe
 ///   that is dropped, fails, or is not answered in 30 s makes room for another.
@@ -73,8 +73,8 @@ use crate::sync::{Mutex, lock};
 ///
 /// # Cost
 ///
-/// A lock for each call sent and each answer, held for some arithmetic; some 100 ns more where the rate changes. No call
-/// allocates. A call over a network stands beside it. Clones share one limiter, of some 700 bytes.
+/// A lock for each call sent and each answer, held for some arithmetic, with a few divisions where the rate changes. A call that
+/// is let out clones an `Arc`; none allocates. A call over a network stands beside it. Clones share one limiter, of some 700 bytes.
 ///
 /// # Algorithm
 ///
