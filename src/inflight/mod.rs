@@ -93,7 +93,7 @@ impl InFlight {
     }
 
     /// [`new`](Self::new) for a limit that is known to be one; others are cut down to what can be.
-    #[cfg(feature = "allowances")]
+    #[cfg(any(feature = "allowances", feature = "upstream"))]
     pub(crate) fn clamped(limit: u32) -> Self {
         let limit = limit.clamp(1, Self::MAX_LIMIT);
         Self::of(limit, line::depth_for(limit))

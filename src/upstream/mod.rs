@@ -27,12 +27,14 @@
 //! several upstreams a [`Router`] chooses.
 
 mod adapt;
+mod client;
 mod mirror;
 mod read;
 mod retry;
 mod route;
 
 pub use self::adapt::{AdaptiveRate, AdaptiveRateBuilder, AdaptiveRateError, HeldBack, Trial};
+pub use self::client::{Call, NotSent, RunError, Throttle};
 pub use self::mirror::{
     Charged, Cost, Heard, LearnedWindow, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors,
     NoRoomForScope, Refused, Sent,
