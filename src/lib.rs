@@ -74,6 +74,9 @@ pub mod docs {
     #[doc = include_str!("../docs/estimates.md")]
     pub mod estimates {}
 
+    #[doc = include_str!("../docs/upstream.md")]
+    pub mod upstream {}
+
     #[doc = include_str!("../docs/internals.md")]
     pub mod internals {}
 }
