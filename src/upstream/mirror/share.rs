@@ -43,6 +43,8 @@ pub(super) struct Share {
     pub(super) arrival: u64,
     /// The same of what is left of a window.
     pub(super) left: u64,
+    /// Whether answers came that told nothing, and none that did. Then nothing can be learned, and the limit is used whole.
+    is_silent: bool,
     /// The reading from which on nothing is known: as long after the answer as that was on its way.
     fresh_until: u64,
 }
@@ -74,8 +76,14 @@ impl Share {
             last: None,
             arrival,
             left,
+            is_silent: false,
             fresh_until: 0,
         }
+    }
+
+    /// An answer has come, and what it says has been applied.
+    pub(super) fn answered(&mut self) {
+        self.is_silent = self.last.is_none() && self.fresh_until == 0;
     }
 
     /// Goes on from here in other units. What was learned of the own part stays.
@@ -147,7 +155,7 @@ impl Cell {
     /// Whether the own part of what is there is enough for `amount`. What is more than the whole of it is let through when all
     /// of it is there.
     pub(super) fn ask_share(&self, now: u64, amount: u64) -> Answer {
-        let Some(share) = &self.share else { return Answer::Now };
+        let Some(share) = self.share.as_ref().filter(|share| !share.is_silent) else { return Answer::Now };
         let (asked, others) = (share.in_all(amount), share.in_all(self.in_flight.saturating_mul(UNSEEN)));
         if let Some(windowed) = &self.windowed {
             let enough = asked.min(windowed.limit).saturating_add(others) <= share.left;

@@ -242,6 +242,9 @@ impl State {
             };
             cell.apply(window, origin);
         }
+        for share in self.cells.iter_mut().filter_map(|cell| cell.share.as_mut()) {
+            share.answered();
+        }
         self.dated = self.dated.max(Some(reading.made_at()));
     }
 }
