@@ -257,7 +257,8 @@ impl Cell {
 /// From and to how many tokens of a limit are left when such a share of it is used.
 fn unused(used: f64, limit: u64) -> (u64, u64) {
     const WHOLE: u64 = 1_000_000;
-    let parts = (used.clamp(0.0, 1.0) * WHOLE as f64).ceil() as u64;
+    let used = if used.is_nan() { 1.0 } else { used.clamp(0.0, 1.0) };
+    let parts = (used * WHOLE as f64).ceil() as u64;
     let left = u128::from(limit) * u128::from(WHOLE.saturating_sub(parts)) / u128::from(WHOLE);
     let left = u64::try_from(left).unwrap_or(u64::MAX);
     (left, left.saturating_add(1))

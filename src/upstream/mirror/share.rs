@@ -131,14 +131,15 @@ impl Share {
         let sent = mark.sent.wrapping_sub(last.sent);
         let sent = if sent > u64::MAX / 2 { 0 } else { sent.saturating_sub(mark.refused) };
         let own = u128::from(sent) * u128::from(unit);
-        self.own += own;
-        self.drawn += u128::from(mark.drawn_since(&last)).max(own);
-        self.answers += 1;
+        self.own = self.own.saturating_add(own);
+        self.drawn = self.drawn.saturating_add(u128::from(mark.drawn_since(&last)).max(own));
+        self.answers = self.answers.saturating_add(1);
         if self.answers >= ANSWERS && mark.sent_at.saturating_sub(self.halved_at) >= HALF_LIFE {
             (self.own, self.drawn, self.answers) = (self.own / 2, self.drawn / 2, 0);
             self.halved_at = mark.sent_at;
         }
-        let part = (self.own * u128::from(WHOLE)).checked_div(self.drawn).unwrap_or(u128::from(WHOLE));
+        let own = self.own.saturating_mul(u128::from(WHOLE));
+        let part = own.checked_div(self.drawn).unwrap_or(u128::from(WHOLE));
         self.parts = u64::try_from(part).unwrap_or(WHOLE).saturating_add(CLAIM).clamp(LEAST, WHOLE);
     }
 }
