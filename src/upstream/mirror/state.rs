@@ -26,7 +26,7 @@ pub(super) struct State {
     /// How long after its sending a call has been counted, in nanoseconds; none if only its answer tells.
     within: Option<u64>,
     pub(super) terminal: Option<Class>,
-    /// When the latest response was made that has been applied.
+    /// When the latest response was made that has been applied, by the upstream's clock.
     dated: Option<SystemTime>,
     /// The latest reading so far. An older one counts as this.
     latest: u64,
@@ -217,7 +217,7 @@ impl State {
     fn apply(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) {
         let number = call.map(|call| call.number);
         let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number >= last));
-        let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
+        let is_old = reading.date().is_some_and(|date| Some(date) < self.dated);
         let is_alone =
             self.flights.last().is_none() && call.is_some_and(|call| call.others == Cost::default());
         let is_refused = Heard::of(reading).is_refusal();
@@ -245,7 +245,7 @@ impl State {
         for share in self.cells.iter_mut().filter_map(|cell| cell.share.as_mut()) {
             share.answered();
         }
-        self.dated = self.dated.max(Some(reading.made_at()));
+        self.dated = self.dated.max(reading.date());
     }
 }
 
