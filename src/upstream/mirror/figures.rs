@@ -22,6 +22,7 @@ pub(super) struct Origin {
     pub(super) told_by: u64,
     /// Tokens that had been sent by then, with its own; wrapping.
     pub(super) sent: u64,
+    pub(super) is_refused: bool,
     /// Tokens of its own cost, if it was refused.
     pub(super) refused: u64,
     /// Whether no other call was on its way beside it.
