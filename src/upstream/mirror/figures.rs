@@ -109,7 +109,18 @@ impl Cell {
         if told >= self.arrival {
             self.arrival = told;
         } else if origin.may_raise && is_explained {
-            self.arrival = self.gcra.charge(told, issued, self.gcra.units(origin.others)).min(self.arrival);
+            let others = self.gcra.units(origin.others).saturating_add(self.cut_off(said, origin));
+            self.arrival = self.gcra.charge(told, issued, others).min(self.arrival);
+        }
+    }
+
+    /// Units by which more may be missing than a reset tells for itself, because its last place was cut off.
+    fn cut_off(&self, said: &Window, origin: Origin) -> u64 {
+        match said.reset {
+            Some(Reset::TimeToFull(span)) if said.remaining.is_none() => {
+                self.ahead(origin.told_by, resolution(span))
+            }
+            _ => 0,
         }
     }
 
