@@ -86,7 +86,8 @@ impl<C: Clock> MirrorBuilder<C> {
     ///
     /// Without it a mirror takes the whole refill, and all that it is told is left, for its own. Several such mirrors together
     /// send a multiple of the limit, and wake from a pause all at once. With it equal clients come to equal parts, one that sends
-    /// more than the others takes what they leave, and one alone has all, 5 % at a time. It needs answers that tell what remains.
+    /// more than the others takes what they leave, and one alone has all. It needs answers that tell what
+    /// remains: a limit that they do not tell of is used whole.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.is_shared = true;

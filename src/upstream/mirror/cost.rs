@@ -9,6 +9,28 @@ const DIMENSIONS: usize = 18;
 
 const _: () = assert!(Dimension::Other as usize + 1 == DIMENSIONS);
 
+/// Every dimension, to be shown.
+const ALL: [Dimension; DIMENSIONS] = [
+    Dimension::Requests,
+    Dimension::Tokens,
+    Dimension::InputTokens,
+    Dimension::OutputTokens,
+    Dimension::ProjectTokens,
+    Dimension::InputImages,
+    Dimension::PriorityInputTokens,
+    Dimension::PriorityOutputTokens,
+    Dimension::FastInputTokens,
+    Dimension::FastOutputTokens,
+    Dimension::Unified5h,
+    Dimension::Unified7d,
+    Dimension::UnifiedOverage,
+    Dimension::TrialCalls,
+    Dimension::Points,
+    Dimension::ContentBytes,
+    Dimension::ConcurrentRequests,
+    Dimension::Other,
+];
+
 /// What a call is expected to cost, in each dimension; zero where nothing is said.
 ///
 /// ```
@@ -75,25 +97,3 @@ impl fmt::Debug for Cost {
             .finish()
     }
 }
-
-/// Every dimension, to be shown.
-const ALL: [Dimension; DIMENSIONS] = [
-    Dimension::Requests,
-    Dimension::Tokens,
-    Dimension::InputTokens,
-    Dimension::OutputTokens,
-    Dimension::ProjectTokens,
-    Dimension::InputImages,
-    Dimension::PriorityInputTokens,
-    Dimension::PriorityOutputTokens,
-    Dimension::FastInputTokens,
-    Dimension::FastOutputTokens,
-    Dimension::Unified5h,
-    Dimension::Unified7d,
-    Dimension::UnifiedOverage,
-    Dimension::TrialCalls,
-    Dimension::Points,
-    Dimension::ContentBytes,
-    Dimension::ConcurrentRequests,
-    Dimension::Other,
-];

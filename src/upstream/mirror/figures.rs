@@ -22,6 +22,7 @@ pub(super) struct Origin {
     pub(super) told_by: u64,
     /// Tokens that had been sent by then, with its own; wrapping.
     pub(super) sent: u64,
+    pub(super) is_refused: bool,
     /// Tokens of its own cost, if it was refused.
     pub(super) refused: u64,
     /// Whether no other call was on its way beside it.
@@ -108,7 +109,18 @@ impl Cell {
         if told >= self.arrival {
             self.arrival = told;
         } else if origin.may_raise && is_explained {
-            self.arrival = self.gcra.charge(told, issued, self.gcra.units(origin.others)).min(self.arrival);
+            let others = self.gcra.units(origin.others).saturating_add(self.cut_off(said, origin));
+            self.arrival = self.gcra.charge(told, issued, others).min(self.arrival);
+        }
+    }
+
+    /// Units by which more may be missing than a reset tells for itself, because its last place was cut off.
+    fn cut_off(&self, said: &Window, origin: Origin) -> u64 {
+        match said.reset {
+            Some(Reset::TimeToFull(span)) if said.remaining.is_none() => {
+                self.ahead(origin.told_by, resolution(span))
+            }
+            _ => 0,
         }
     }
 
@@ -257,7 +269,8 @@ impl Cell {
 /// From and to how many tokens of a limit are left when such a share of it is used.
 fn unused(used: f64, limit: u64) -> (u64, u64) {
     const WHOLE: u64 = 1_000_000;
-    let parts = (used.clamp(0.0, 1.0) * WHOLE as f64).ceil() as u64;
+    let used = if used.is_nan() { 1.0 } else { used.clamp(0.0, 1.0) };
+    let parts = (used * WHOLE as f64).ceil() as u64;
     let left = u128::from(limit) * u128::from(WHOLE.saturating_sub(parts)) / u128::from(WHOLE);
     let left = u64::try_from(left).unwrap_or(u64::MAX);
     (left, left.saturating_add(1))

@@ -28,6 +28,13 @@ pub(super) struct Flight {
     pub(super) settled: Cost,
 }
 
+impl Flight {
+    /// The cost that it was sent with.
+    pub(super) fn total(&self) -> Cost {
+        self.cost.wrapping_add(&self.counted)
+    }
+}
+
 impl Flights {
     /// Sends a call and tells its number; later calls have higher ones, from 1 on.
     pub(super) fn send(&mut self, flight: Flight) -> u64 {

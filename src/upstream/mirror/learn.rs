@@ -133,7 +133,8 @@ impl Figures {
     fn range(&self) -> Option<(u128, u128)> {
         let missing = self.limit.checked_sub(self.remaining)?;
         let half = self.granularity / 2;
-        let (fewest, most) = (missing.checked_sub(half.max(1)).filter(|fewest| *fewest > 0)?, missing + half);
+        let (fewest, most) =
+            (missing.checked_sub(half.max(1)).filter(|fewest| *fewest > 0)?, missing.saturating_add(half));
         let limit = u128::from(self.limit);
         let span = |span: Duration| span.as_nanos().checked_mul(limit);
         let shortest = span(self.reset.saturating_sub(self.resolution))? / u128::from(most);

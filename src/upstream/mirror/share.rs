@@ -15,8 +15,8 @@ use crate::gcra::Gcra;
 
 /// Parts are counted in so many.
 const WHOLE: u64 = 1024;
-/// What is claimed beyond the own part: 5 %.
-const CLAIM: u64 = 51;
+/// What is claimed beyond the own part: 8 %.
+const CLAIM: u64 = 82;
 /// The least part that is claimed: 2 %.
 const LEAST: u64 = 20;
 /// What is claimed before anything is known.
@@ -43,6 +43,8 @@ pub(super) struct Share {
     pub(super) arrival: u64,
     /// The same of what is left of a window.
     pub(super) left: u64,
+    /// Whether answers came that told nothing, and none that did. Then nothing can be learned, and the limit is used whole.
+    is_silent: bool,
     /// The reading from which on nothing is known: as long after the answer as that was on its way.
     fresh_until: u64,
 }
@@ -74,8 +76,14 @@ impl Share {
             last: None,
             arrival,
             left,
+            is_silent: false,
             fresh_until: 0,
         }
+    }
+
+    /// An answer has come, and what it says has been applied.
+    pub(super) fn answered(&mut self) {
+        self.is_silent = self.last.is_none() && self.fresh_until == 0;
     }
 
     /// Goes on from here in other units. What was learned of the own part stays.
@@ -123,14 +131,15 @@ impl Share {
         let sent = mark.sent.wrapping_sub(last.sent);
         let sent = if sent > u64::MAX / 2 { 0 } else { sent.saturating_sub(mark.refused) };
         let own = u128::from(sent) * u128::from(unit);
-        self.own += own;
-        self.drawn += u128::from(mark.drawn_since(&last)).max(own);
-        self.answers += 1;
+        self.own = self.own.saturating_add(own);
+        self.drawn = self.drawn.saturating_add(u128::from(mark.drawn_since(&last)).max(own));
+        self.answers = self.answers.saturating_add(1);
         if self.answers >= ANSWERS && mark.sent_at.saturating_sub(self.halved_at) >= HALF_LIFE {
             (self.own, self.drawn, self.answers) = (self.own / 2, self.drawn / 2, 0);
             self.halved_at = mark.sent_at;
         }
-        let part = (self.own * u128::from(WHOLE)).checked_div(self.drawn).unwrap_or(u128::from(WHOLE));
+        let own = self.own.saturating_mul(u128::from(WHOLE));
+        let part = own.checked_div(self.drawn).unwrap_or(u128::from(WHOLE));
         self.parts = u64::try_from(part).unwrap_or(WHOLE).saturating_add(CLAIM).clamp(LEAST, WHOLE);
     }
 }
@@ -147,7 +156,7 @@ impl Cell {
     /// Whether the own part of what is there is enough for `amount`. What is more than the whole of it is let through when all
     /// of it is there.
     pub(super) fn ask_share(&self, now: u64, amount: u64) -> Answer {
-        let Some(share) = &self.share else { return Answer::Now };
+        let Some(share) = self.share.as_ref().filter(|share| !share.is_silent) else { return Answer::Now };
         let (asked, others) = (share.in_all(amount), share.in_all(self.in_flight.saturating_mul(UNSEEN)));
         if let Some(windowed) = &self.windowed {
             let enough = asked.min(windowed.limit).saturating_add(others) <= share.left;
@@ -161,7 +170,8 @@ impl Cell {
         // One call may go by what should be there by now; more only by what is known to be.
         let known = if others == 0 { now } else { now.min(share.fresh_until) };
         let held = self.gcra.charge(share.arrival, self.gcra.issued(known), self.gcra.units(others));
-        let cost = self.cost(asked);
+        // Half of the cost more, for the parts that many clients claim are together more than the whole.
+        let cost = self.cost(share.in_all(amount.saturating_mul(3)).div_ceil(2));
         match self.when(held, known, cost) {
             Answer::At(at) if at <= now => {
                 let in_its_time = self.gcra.issued(now).saturating_add(cost.units);

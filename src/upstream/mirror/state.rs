@@ -12,7 +12,7 @@ use super::flights::{Flight, Flights};
 use super::refused::Refused;
 use super::sent::Heard;
 use crate::nanos::Nanos;
-use crate::upstream::read::{Class, Period, Reading, Window};
+use crate::upstream::read::{Class, Dimension, Period, Reading, Window};
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -26,7 +26,7 @@ pub(super) struct State {
     /// How long after its sending a call has been counted, in nanoseconds; none if only its answer tells.
     within: Option<u64>,
     pub(super) terminal: Option<Class>,
-    /// When the latest response was made that has been applied.
+    /// When the latest response was made that has been applied, by the upstream's clock.
     dated: Option<SystemTime>,
     /// The latest reading so far. An older one counts as this.
     latest: u64,
@@ -195,7 +195,7 @@ impl State {
     /// A refusal without a wait, and without figures that explain it. If only one limit can be it, less than the call's cost was
     /// left of that.
     fn lower_what_refused(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) {
-        let Some(cost) = call.map(|call| call.flight.cost) else { return };
+        let Some(cost) = call.map(|call| call.flight.total()) else { return };
         let passed = |cell: &Cell, window: &Window| {
             let enough = window.remaining.is_some_and(|left| left >= cost.amount(cell.dimension));
             enough && window.dimension == cell.dimension
@@ -215,34 +215,51 @@ impl State {
     }
 
     fn apply(&mut self, reading: &Reading<'_>, call: Option<&Call>, now: u64) {
+        let about = self.about(reading, call, now);
+        for (at, window) in reading.windows().iter().enumerate() {
+            let same = |other: &Window| other.dimension == window.dimension && other.period == window.period;
+            // Of several that could be the same limit's, all may lower it, and the first may raise it.
+            let is_first = !reading.windows().iter().take(at).any(same);
+            let Some(cell) = matching(&mut self.cells, window) else { continue };
+            let may_raise = about.may_raise && is_first;
+            let origin = call.map_or(about, |call| call.in_dimension(about, cell.dimension));
+            cell.apply(window, Origin { may_raise, ..origin });
+        }
+        for share in self.cells.iter_mut().filter_map(|cell| cell.share.as_mut()) {
+            share.answered();
+        }
+        self.dated = self.dated.max(reading.date());
+    }
+
+    /// What is known of a response, but for the costs in each dimension.
+    fn about(&self, reading: &Reading<'_>, call: Option<&Call>, now: u64) -> Origin {
         let number = call.map(|call| call.number);
         let is_last = self.flights.last().is_none_or(|last| number.is_some_and(|number| number >= last));
-        let is_old = self.dated.is_some_and(|dated| reading.made_at() < dated);
-        let is_alone =
-            self.flights.last().is_none() && call.is_some_and(|call| call.others == Cost::default());
-        let is_refused = Heard::of(reading).is_refusal();
-        for (at, window) in reading.windows().iter().enumerate() {
-            // Of several that could be the same limit's, all may lower it, and the first may raise it.
-            let is_first =
-                !reading.windows().iter().take(at).any(|other| other.dimension == window.dimension);
-            let Some(cell) = matching(&mut self.cells, window) else { continue };
-            let of = |cost: fn(&Call) -> &Cost| call.map_or(0, |call| cost(call).amount(cell.dimension));
-            let origin = Origin {
-                number,
-                now,
-                sent_at: call.map_or(now, |call| call.flight.sent_at),
-                told_by: call.map_or(now, |call| {
-                    self.within.map_or(now, |within| now.min(call.flight.sent_at.saturating_add(within)))
-                }),
-                sent: of(|call| &call.flight.sent),
-                refused: if is_refused { of(|call| &call.flight.cost) } else { 0 },
-                is_alone,
-                may_raise: is_last && !is_old && (is_first || window.period.is_some()),
-                others: of(|call| &call.others),
-            };
-            cell.apply(window, origin);
+        let is_old = reading.date().is_some_and(|date| Some(date) < self.dated);
+        let sent_at = call.map_or(now, |call| call.flight.sent_at);
+        let counted_by = self.within.map_or(now, |within| sent_at.saturating_add(within));
+        Origin {
+            number,
+            now,
+            sent_at,
+            told_by: now.min(counted_by),
+            sent: 0,
+            others: 0,
+            refused: 0,
+            is_refused: Heard::of(reading).is_refusal(),
+            is_alone: self.flights.last().is_none()
+                && call.is_some_and(|call| call.others == Cost::default()),
+            may_raise: is_last && !is_old,
         }
-        self.dated = self.dated.max(Some(reading.made_at()));
+    }
+}
+
+impl Call {
+    /// The same with the costs in one dimension.
+    fn in_dimension(&self, about: Origin, dimension: Dimension) -> Origin {
+        let refused = if about.is_refused { self.flight.total().amount(dimension) } else { 0 };
+        let sent = self.flight.sent.amount(dimension);
+        Origin { sent, refused, others: self.others.amount(dimension), ..about }
     }
 }
 

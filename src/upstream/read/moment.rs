@@ -15,10 +15,9 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 pub(super) struct Moment(i128);
 
 impl Moment {
-    /// By the response's own `Date`, so that a clock that is wrong on either side does not matter, or else by the caller's.
-    pub(super) fn of(headers: &HeaderMap, now: SystemTime) -> Self {
-        let date = headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(http_date);
-        date.unwrap_or_else(|| Self::from(now))
+    /// The response's own `Date`.
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(http_date)
     }
 
     /// From here to there; nothing if there is past.

@@ -64,7 +64,10 @@ impl Reader {
     /// `Date` outranks it.
     pub fn read<'h>(self, status: StatusCode, headers: &'h HeaderMap, now: SystemTime) -> Reading<'h> {
         let provider = self.provider.or_else(|| Provider::detect(headers));
-        let mut reading = Reading::new(status, Moment::of(headers, now), provider);
+        // By its own date, so that a clock that is wrong on either side does not matter, or else by the caller's.
+        let date = Moment::of(headers);
+        let mut reading = Reading::new(status, date.unwrap_or_else(|| now.into()), provider);
+        reading.date = date;
         let mut fields = Fields::new(self.provider, provider);
         let mut last = None;
         for (name, value) in headers {

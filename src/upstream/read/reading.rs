@@ -44,6 +44,7 @@ pub enum Scope {
 pub struct Reading<'h> {
     pub(super) status: StatusCode,
     pub(super) base: Moment,
+    pub(super) date: Option<Moment>,
     pub(super) provider: Option<Provider>,
     pub(super) windows: SmallVec<[Window; 6]>,
     pub(super) policies: Vec<Policy>,
@@ -67,6 +68,7 @@ impl<'h> Reading<'h> {
         Self {
             status,
             base,
+            date: None,
             provider,
             windows: SmallVec::new(),
             policies: Vec::new(),
@@ -90,9 +92,9 @@ impl<'h> Reading<'h> {
         self.status
     }
 
-    /// When it was made: by its own `Date`, or else by the wall time that the reader was given.
-    pub fn made_at(&self) -> SystemTime {
-        self.base.into()
+    /// Its `Date`: when it was made, by the upstream's clock.
+    pub fn date(&self) -> Option<SystemTime> {
+        self.date.map(SystemTime::from)
     }
 
     /// Who sent it: as stated, or as the headers tell.

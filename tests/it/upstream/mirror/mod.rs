@@ -1,6 +1,7 @@
 //! `upstream::Mirror`: what an upstream has left.
 
 mod alone;
+mod any;
 mod figures;
 mod learn;
 mod order;

@@ -338,3 +338,15 @@ fn what_was_counted_long_ago_is_not_given_back_as_if_it_had_not() {
     late.not_sent();
     assert_eq!(available(&mirror), 30, "it may have been counted");
 }
+
+#[test]
+fn a_reset_alone_lowers_as_it_is_and_raises_by_what_is_sure() {
+    let (_clock, mirror) = one(quota!("60/min"));
+    let tell = |reset| {
+        answer(mirror.try_send(&ONE).unwrap(), 200, &[("x-ratelimit-reset-requests", reset)]);
+        available(&mirror)
+    };
+    assert_eq!(tell("20s"), 40);
+    assert_eq!(tell("10s"), 49, "up to a second may have been cut off");
+    assert_eq!(tell("8.5s"), 51, "or a millisecond");
+}

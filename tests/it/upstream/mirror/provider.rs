@@ -19,6 +19,10 @@ pub(super) trait Provider {
     fn left(&mut self, now: u64) -> u64;
     /// How much later than it is known may be what it has, besides the ways.
     fn late(&self) -> u64;
+    /// How many fewer may be told than there are.
+    fn slack(&self) -> u64 {
+        1
+    }
     /// The fields of a response.
     fn fields(&mut self, now: u64, say: Say) -> HeaderMap;
 }
@@ -38,6 +42,10 @@ pub(super) struct TokenBucket {
     level: u128,
     at: u64,
 }
+
+/// The same, telling rounded figures.
+#[derive(Clone, Debug)]
+pub(super) struct Rounded(pub(super) TokenBucket);
 
 /// Windows that begin by the clock.
 #[derive(Clone, Debug)]
@@ -93,6 +101,42 @@ impl Provider for TokenBucket {
                 ("x-ratelimit-limit-requests", self.terms.limit.to_string()),
                 ("x-ratelimit-remaining-requests", left.to_string()),
                 ("x-ratelimit-reset-requests", format!("{to_full}ns")),
+            ],
+        )
+    }
+}
+
+impl Provider for Rounded {
+    fn call(&mut self, now: u64, cost: u64) -> bool {
+        self.0.call(now, cost)
+    }
+
+    fn left(&mut self, now: u64) -> u64 {
+        self.0.left(now)
+    }
+
+    fn late(&self) -> u64 {
+        0
+    }
+
+    fn slack(&self) -> u64 {
+        1_001
+    }
+
+    /// Anthropic's: tokens to the nearest 1000, a time to full to the second that is over.
+    fn fields(&mut self, now: u64, say: Say) -> HeaderMap {
+        let Self(bucket) = self;
+        bucket.advance(now);
+        let period = u128::from(bucket.terms.period);
+        let left = (bucket.level + 500 * period) / (1_000 * period) * 1_000;
+        let to_full = (bucket.full() - bucket.level) / u128::from(bucket.terms.limit);
+        let reset = jiff::Timestamp::from_second((to_full / 1_000_000_000) as i64).unwrap();
+        said(
+            say,
+            [
+                ("anthropic-ratelimit-input-tokens-limit", bucket.terms.limit.to_string()),
+                ("anthropic-ratelimit-input-tokens-remaining", left.to_string()),
+                ("anthropic-ratelimit-input-tokens-reset", reset.to_string()),
             ],
         )
     }

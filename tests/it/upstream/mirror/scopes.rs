@@ -38,6 +38,25 @@ fn what_is_kept_shrinks_with_the_limit() {
 }
 
 #[test]
+fn a_shared_limit_of_which_nothing_is_told_is_used_whole() {
+    let (_clock, builder) = on_manual();
+    let mirror = builder
+        .limit(Dimension::Requests, quota!("60/min"))
+        .limit(Dimension::Tokens, quota!("60/min"))
+        .shared()
+        .build()
+        .unwrap();
+    let tokens = |amount| Cost::of(Dimension::Tokens, amount);
+    let first = mirror.try_send(&ONE).unwrap();
+    let claimed: Vec<_> = (0..60).map_while(|_| mirror.try_send(&tokens(1)).ok()).collect();
+    assert!(claimed.len() < 15, "before anything was told no more than a part is claimed: {}", claimed.len());
+    claimed.into_iter().for_each(tollgate::upstream::Sent::not_sent);
+    told(first, 60, 30, "30s");
+    let claimed: Vec<_> = (0..61).map_while(|_| mirror.try_send(&tokens(1)).ok()).collect();
+    assert_eq!(claimed.len(), 60);
+}
+
+#[test]
 fn what_cannot_be_built_says_why() {
     let all = Mirror::builder().limit(Dimension::Tokens, quota!("60/min")).keep(Dimension::Tokens, 60);
     let error = all.build().unwrap_err();
