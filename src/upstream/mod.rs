@@ -22,9 +22,12 @@
 //! | Gemini, Vertex, OpenRouter, Shopify's GraphQL, Discord, OpenAI, Anthropic | the body: [`Reading::with_body`] | | their API references |
 //!
 //! Bedrock and DeepSeek say nothing about their limits.
+//!
+//! A call that failed is tried again as [`RetryPolicy`] says, at the cost of a [`RetryBudget`].
 
 mod mirror;
 mod read;
+mod retry;
 
 pub use self::mirror::{
     Charged, Cost, Heard, LearnedWindow, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors,
@@ -34,3 +37,4 @@ pub use self::read::{
     Class, Dimension, IetfDraft, LONGEST, Period, Policy, Provider, Pushback, Reader, Reading, Reset,
     RetryAfter, RetrySource, Scope, Status, Window,
 };
+pub use self::retry::{Backoff, Retry, RetryBudget, RetryBudgetError, RetryPolicy, Tries};

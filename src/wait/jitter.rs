@@ -47,17 +47,23 @@ impl Jitter {
 
     /// The hint, later by up to a fifth and up to 30 s.
     pub fn spread(&self, hint: Duration) -> Duration {
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let counter = self.counter.fetch_add(STEP, Ordering::Relaxed);
-        Self::spread_by(hint, mixed(counter.wrapping_add(STEP)))
+        Self::spread_by(hint, self.random())
+    }
+
+    /// Any span from none to `most`, evenly: a back-off of one's own with full jitter, where there is no hint.
+    pub fn up_to(&self, most: Duration) -> Duration {
+        share(Nanos::from(most).as_u64(), self.random())
     }
 
     /// The same by a random number of the caller's: 0 adds nothing, [`u64::MAX`] the most.
     pub fn spread_by(hint: Duration, random: u64) -> Duration {
         let most = (Nanos::from(hint).as_u64() / ONE_PART_IN).min(MOST_NANOS);
-        let more = (u128::from(random) * (u128::from(most) + 1)) >> u64::BITS;
-        // At most `most`, so it fits.
-        hint.saturating_add(Duration::from_nanos(more as u64))
+        hint.saturating_add(share(most, random))
+    }
+
+    fn random(&self) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        mixed(self.counter.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
     }
 }
 
@@ -71,6 +77,13 @@ impl fmt::Debug for Jitter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Jitter").finish_non_exhaustive()
     }
+}
+
+/// What a random number picks of 0 to `most` nanoseconds: 0 the least, [`u64::MAX`] the most.
+fn share(most: u64, random: u64) -> Duration {
+    let picked = (u128::from(random) * (u128::from(most) + 1)) >> u64::BITS;
+    // At most `most`, so it fits.
+    Duration::from_nanos(picked as u64)
 }
 
 /// The output function of SplitMix64.

@@ -38,6 +38,8 @@ mod reading;
 #[cfg(loom)]
 mod replace;
 #[cfg(loom)]
+mod retry;
+#[cfg(loom)]
 mod run;
 #[cfg(loom)]
 mod sharded;

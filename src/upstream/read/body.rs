@@ -78,7 +78,7 @@ impl Reading<'_> {
         }
         self.windows.extend(violations(body).filter_map(violated));
         let delay = delay.or_else(|| self.read_nested(body));
-        if !self.status.is_success() {
+        if !self.status.is_success() && !self.is_endless {
             let told = delay.map(|wait| RetryAfter { wait, source: RetrySource::Body });
             self.retry_after = self.retry_after.or(told);
         }

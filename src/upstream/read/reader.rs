@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::ietf::{self, IetfDraft, POLICY, RATE_LIMIT};
 use super::moment::Moment;
 use super::names::Place;
-use super::number::count;
+use super::number::{count, is_beyond_reading};
 use super::provider::Provider;
 use super::reading::{Reading, Scope};
 use super::retry::{Pushback, RetryAfter, RetrySource, retry_after, text};
@@ -102,12 +102,17 @@ impl Reader {
 }
 
 fn read_waits(reading: &mut Reading<'_>, headers: &HeaderMap) {
-    let asked = retry_after(reading.status, headers, reading.base, &mut |name| reading.spoil(name));
+    let mut is_endless = false;
+    let asked = retry_after(reading.status, headers, reading.base, &mut |name| {
+        is_endless |= headers.get(name).and_then(text).is_some_and(is_beyond_reading);
+        reading.spoil(name);
+    });
     let pushed = reading.pushback.and_then(|pushback| match pushback {
         Pushback::After(wait) => Some(RetryAfter { wait, source: RetrySource::Pushback }),
         Pushback::Never => None,
     });
     reading.retry_after = asked.or(pushed);
+    reading.is_endless = is_endless && reading.retry_after.is_none();
 }
 
 /// Reads a field that speaks of the response as a whole. Whether it was one.

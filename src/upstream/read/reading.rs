@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use http::{HeaderName, StatusCode};
 use smallvec::SmallVec;
 
+use super::LONGEST;
 use super::ietf::Policy;
 use super::moment::Moment;
 use super::provider::Provider;
@@ -49,6 +50,8 @@ pub struct Reading<'h> {
     pub(super) policies: Vec<Policy>,
     pub(super) malformed: SmallVec<[HeaderName; 1]>,
     pub(super) retry_after: Option<RetryAfter>,
+    /// Whether it asks for a wait in a number that is too long to be read.
+    pub(super) is_endless: bool,
     pub(super) pushback: Option<Pushback>,
     pub(super) should_retry: Option<bool>,
     pub(super) class: Option<Class>,
@@ -71,6 +74,7 @@ impl<'h> Reading<'h> {
             policies: Vec::new(),
             malformed: SmallVec::new(),
             retry_after: None,
+            is_endless: false,
             pushback: None,
             should_retry: None,
             class: None,
@@ -180,10 +184,14 @@ impl<'h> Reading<'h> {
 
     /// How long until a call may be let through: what is asked for, or else the longest wait for one unit of what is
     /// exhausted. `None` if it says neither. Terminal refusals are for [`Reading::is_terminal`].
+    ///
+    /// A wait of more than 18 digits is malformed, so [`retry_after`](Self::retry_after) does not tell it; here it is
+    /// [`LONGEST`], for it must not become a short one.
     pub fn wait(&self) -> Option<Duration> {
         let exhausted = self.windows.iter().filter(|window| window.remaining == Some(0));
         let longest = || exhausted.filter_map(|window| window.wait_for(1)).max();
-        self.retry_after.map(|asked| asked.wait).or_else(longest)
+        let asked = self.retry_after.map(|asked| asked.wait);
+        asked.or(self.is_endless.then_some(LONGEST)).or_else(longest)
     }
 
     /// Notes a field that could not be read, once.

@@ -1,9 +1,13 @@
-//! C67 to C77 and C101 in what responses say. Policy (caps, jitter) is not the reader's.
+//! C57, C67 to C77, C101 and C114: what responses say, and whether and when a call is tried again.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use tollgate::upstream::{Dimension, LONGEST, Provider, Reader, Reading, Reset};
+use tollgate::upstream::{
+    Dimension, LONGEST, Provider, Reader, Reading, Reset, Retry, RetryBudget, RetryPolicy, Tries,
+};
+use tollgate::wait::Jitter;
 
 fn at(now: &str) -> SystemTime {
     let nanos = now.parse::<jiff::Timestamp>().unwrap().as_nanosecond();
@@ -37,6 +41,36 @@ fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
 
 fn seconds(seconds: f64) -> Option<Duration> {
     Some(Duration::from_secs_f64(seconds))
+}
+
+/// What a client that waits for at most 60 s because it was asked to makes of a field.
+fn retry_by(policy: &RetryPolicy, value: &str, now: SystemTime) -> Retry {
+    policy.decide(&refused(&headers(&[("retry-after", value)]), now), &mut Tries::new())
+}
+
+fn retry(value: &str, now: SystemTime) -> Retry {
+    retry_by(&RetryPolicy::new().longest_hint(Duration::from_secs(60)), value, now)
+}
+
+/// As long as was asked for, and up to a fifth more.
+fn is_honoured(retry: Retry, seconds: f64) -> bool {
+    let asked = Duration::from_secs_f64(seconds);
+    matches!(retry, Retry::After(wait) if (asked..=asked + asked / 5).contains(&wait))
+}
+
+#[test]
+fn c57_thirty_clients_do_not_come_back_at_once() {
+    let client = || {
+        let policy = RetryPolicy::new().longest_hint(Duration::from_secs(3_600));
+        match retry_by(&policy, "600", SystemTime::UNIX_EPOCH) {
+            Retry::After(wait) => wait,
+            other => panic!("{other:?}"),
+        }
+    };
+    let waits: BTreeSet<_> = (0..30).map(|_| client()).collect();
+    let (least, most) = (Duration::from_secs(600), Duration::from_secs(630));
+    assert!(waits.iter().all(|wait| (least..=most).contains(wait)), "{waits:?}");
+    assert!(waits.len() > 20, "{waits:?}");
 }
 
 #[test]
@@ -128,9 +162,26 @@ fn c73_a_huge_wait_is_never_a_short_one() {
         assert_eq!(retry_after(value, now), Some(LONGEST), "{value}");
     }
     assert_eq!(retry_after("31622399", now), Some(LONGEST - Duration::from_secs(1)));
-    // More digits than anybody means: no wait at all is told, as for any text that is no number.
-    for value in ["9223372036854775807", "18446744073709551616"] {
+    // More digits than the grammar has. What to wait is told nevertheless: not to come back.
+    for value in ["9223372036854775807", "18446744073709551616", "18446744073709551616.5"] {
         assert_eq!(retry_after(value, now), None, "{value}");
+        assert_eq!(refused(&headers(&[("retry-after", value)]), now).wait(), Some(LONGEST), "{value}");
+        let beside = headers(&[("retry-after-ms", value), ("retry-after", "7")]);
+        assert_eq!(refused(&beside, now).wait(), seconds(7.0), "{value}");
+        let body = br#"{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1s"}]}}"#;
+        assert_eq!(refused(&headers(&[("retry-after", value)]), now).with_body(body).wait(), Some(LONGEST));
+    }
+    for value in ["9223372036", "9223372037", "9223372036854775807", "18446744073709551616"] {
+        assert_eq!(retry(value, now), Retry::TooLong(LONGEST), "{value}");
+        let patient = RetryPolicy::new().longest_hint(Duration::MAX);
+        assert_eq!(
+            retry_by(&patient, value, now),
+            Retry::TooLong(LONGEST),
+            "it may have been longer: {value}"
+        );
+    }
+    for value in ["0000000000000000000005", "184467440737095516160x", "99999999999999999999."] {
+        assert_eq!(refused(&headers(&[("retry-after", value)]), now).wait(), None, "{value}");
     }
 }
 
@@ -150,6 +201,26 @@ fn c74_the_table_of_retry_after() {
         assert_eq!(retry_after(value, now), expected.and_then(seconds), "{value}");
     }
     assert_eq!(refused(&HeaderMap::new(), now).retry_after(), None);
+}
+
+/// With a cap of 60 s. The table's 60 for `999999` is what one would wait if one waited: here it is not tried again, for
+/// 60 s would be too early (C76).
+#[test]
+fn c74_what_is_made_of_the_table() {
+    let now = at("1994-11-06T08:49:30Z");
+    for (value, seconds) in [("5", 5.0), ("1.5", 1.5), ("0", 0.0)] {
+        assert!(is_honoured(retry(value, now), seconds), "{value}");
+    }
+    assert!(is_honoured(retry("Sun, 06 Nov 1994 08:49:37 GMT", now), 7.0));
+    assert_eq!(retry("Sun, 06 Nov 1994 08:49:00 GMT", now), Retry::After(Duration::ZERO));
+    assert_eq!(retry("999999", now), Retry::TooLong(Duration::from_secs(999_999)));
+    // What is absent is up to the client.
+    let policy = RetryPolicy::new().jitter(Jitter::with_seed(3));
+    let own =
+        [retry_by(&policy, "2abc", now), policy.decide(&refused(&HeaderMap::new(), now), &mut Tries::new())];
+    for retry in own {
+        assert!(matches!(retry, Retry::After(wait) if wait <= Duration::from_millis(500)), "{retry:?}");
+    }
 }
 
 #[test]
@@ -175,6 +246,18 @@ fn c75_the_reset_of_what_is_exhausted() {
 fn c76_waits_are_read_as_they_stand() {
     for (value, expected) in [("60", 60.0), ("60.001", 60.001), ("0", 0.0)] {
         assert_eq!(retry_after(value, SystemTime::UNIX_EPOCH), seconds(expected));
+    }
+}
+
+#[test]
+fn c76_above_the_cap_nothing_is_tried_earlier() {
+    let now = SystemTime::UNIX_EPOCH;
+    for seed in 0..200 {
+        let policy = RetryPolicy::new().longest_hint(Duration::from_secs(60)).jitter(Jitter::with_seed(seed));
+        assert!(is_honoured(retry_by(&policy, "60", now), 60.0), "{seed}");
+        let too_long = Retry::TooLong(Duration::from_millis(60_001));
+        assert_eq!(retry_by(&policy, "60.001", now), too_long, "{seed}");
+        assert_eq!(retry_by(&policy, "0", now), Retry::After(Duration::ZERO), "{seed}");
     }
 }
 
@@ -209,4 +292,21 @@ fn c101_the_wait_of_the_limit_that_refused() {
     assert_eq!(refused(&headers(&fields), SystemTime::UNIX_EPOCH).wait(), seconds(3_000.0));
     let asked = headers(&[&fields[..], &[("retry-after", "3001")]].concat());
     assert_eq!(refused(&asked, SystemTime::UNIX_EPOCH).wait(), seconds(3_001.0));
+}
+
+#[test]
+fn c114_successes_bring_the_retries_back() {
+    let budget = RetryBudget::default();
+    let policy = RetryPolicy::new().budget(budget.clone());
+    let is_allowed = || matches!(policy.decide_unanswered(&mut Tries::new()), Retry::After(_));
+    assert_eq!((0..1_000).filter(|_| is_allowed()).count(), 100, "of a capacity of 500, at 5 each");
+    assert_eq!(budget.available(), 0);
+    let succeed = || policy.succeeded(&mut Tries::new());
+    (0..4).for_each(|_| succeed());
+    assert!(!is_allowed());
+    succeed();
+    assert_eq!(budget.available(), 5);
+    assert!(is_allowed() && !is_allowed());
+    (0..1_000).for_each(|_| succeed());
+    assert_eq!(budget.available(), 500);
 }

@@ -2,4 +2,5 @@
 
 mod mirror;
 mod read;
+mod retry;
 mod vectors;

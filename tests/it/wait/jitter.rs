@@ -38,6 +38,20 @@ fn it_is_even() {
     assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
 }
 
+/// A span of one's own: from none to all of it, evenly, and both ends are reached.
+#[test]
+fn up_to_a_span_it_is_even() {
+    let (jitter, mut tenths) = (Jitter::with_seed(2), [0; 10]);
+    for _ in 0..10_000 {
+        let span = jitter.up_to(nanos(S));
+        tenths[usize::try_from(span.as_nanos() * 10 / u128::from(S + 1)).unwrap()] += 1;
+    }
+    assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
+    let ends: BTreeSet<_> = (0..100).map(|_| jitter.up_to(nanos(2))).collect();
+    assert_eq!(ends, [0, 1, 2].map(nanos).into());
+    assert_eq!(jitter.up_to(Duration::ZERO), Duration::ZERO);
+}
+
 proptest! {
     #[test]
     fn it_only_adds(hint in any::<u64>(), random in any::<u64>()) {

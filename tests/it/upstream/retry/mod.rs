@@ -1,0 +1,4 @@
+//! `upstream::RetryPolicy` and `RetryBudget`.
+
+mod budget;
+mod policy;
