@@ -23,11 +23,13 @@
 //!
 //! Bedrock and DeepSeek say nothing about their limits.
 //!
-//! A call that failed is tried again as [`RetryPolicy`] says, at the cost of a [`RetryBudget`].
+//! A call that failed is tried again as [`RetryPolicy`] says, at the cost of a [`RetryBudget`]; of
+//! several upstreams a [`Router`] chooses.
 
 mod mirror;
 mod read;
 mod retry;
+mod route;
 
 pub use self::mirror::{
     Charged, Cost, Heard, LearnedWindow, Left, Mirror, MirrorBuilder, MirrorError, MirrorScope, Mirrors,
@@ -38,3 +40,4 @@ pub use self::read::{
     RetryAfter, RetrySource, Scope, Status, Window,
 };
 pub use self::retry::{Backoff, Retry, RetryBudget, RetryBudgetError, RetryPolicy, Tries};
+pub use self::route::{Hop, Hops, NoRoute, Order, Router, RouterBuilder, RouterError, Standing};

@@ -40,6 +40,8 @@ mod replace;
 #[cfg(loom)]
 mod retry;
 #[cfg(loom)]
+mod route;
+#[cfg(loom)]
 mod run;
 #[cfg(loom)]
 mod sharded;

@@ -253,6 +253,11 @@ impl<C: Clock> Mirror<C> {
             && self.with(self.inner.clock.now(), |state, now| state.is_as_new(now))
     }
 
+    /// A reading of its clock.
+    pub(in crate::upstream) fn now(&self) -> Nanos {
+        self.inner.clock.now()
+    }
+
     fn with<T>(&self, now: Nanos, act: impl FnOnce(&mut State, u64) -> T) -> T {
         let mut state = lock(&self.inner.state);
         let now = state.advance(now);

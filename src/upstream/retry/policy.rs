@@ -194,11 +194,10 @@ fn may_be_retried(reading: &Reading<'_>) -> bool {
 }
 
 fn is_retryable(status: StatusCode) -> bool {
-    const NOT_IMPLEMENTED: u16 = 501;
-    const VERSION: u16 = 505;
-    match status.as_u16() {
-        408 | 425 | 429 => true,
-        NOT_IMPLEMENTED | VERSION => false,
-        status => status >= 500,
-    }
+    matches!(status.as_u16(), 408 | 425 | 429) || is_server_error(status)
+}
+
+/// Whether a server is in trouble, and not merely older than the call (501, 505).
+pub(in crate::upstream) fn is_server_error(status: StatusCode) -> bool {
+    status.as_u16() >= 500 && !matches!(status.as_u16(), 501 | 505)
 }

@@ -3,4 +3,5 @@
 mod mirror;
 mod read;
 mod retry;
+mod route;
 mod vectors;
