@@ -66,7 +66,7 @@ pub(super) fn decimal(text: &str) -> Option<Decimal> {
 pub(super) fn is_beyond_reading(text: &str) -> bool {
     let (whole, places) = text.split_once('.').unwrap_or((text, "0"));
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    are_digits(whole) && are_digits(places) && whole.trim_start_matches('0').len() > MOST_DIGITS
+    are_digits(whole) && are_digits(places) && whole.len() > MOST_DIGITS
 }
 
 /// The nanoseconds of a unit of Go's, and what follows it. Of units that begin alike the longer stands first.

@@ -180,7 +180,7 @@ fn c73_a_huge_wait_is_never_a_short_one() {
             "it may have been longer: {value}"
         );
     }
-    for value in ["0000000000000000000005", "184467440737095516160x", "99999999999999999999."] {
+    for value in ["184467440737095516160x", "-18446744073709551616", "99999999999999999999."] {
         assert_eq!(refused(&headers(&[("retry-after", value)]), now).wait(), None, "{value}");
     }
 }

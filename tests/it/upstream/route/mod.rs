@@ -7,3 +7,4 @@ mod law;
 mod simulated;
 mod sockets;
 mod support;
+mod threads;
