@@ -8,6 +8,7 @@ mod hop;
 mod hops;
 mod verdict;
 
+use core::cmp::Reverse;
 use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
@@ -166,15 +167,16 @@ impl<C: Clock> Router<C> {
 
     /// All upstreams, the one first that a call is to go to.
     fn in_order(&self, cost: &Cost, at: Option<Nanos>) -> Places {
-        let mut places: Places = (0..self.upstreams()).collect();
-        if self.inner.order == Order::Headroom {
-            // Each is asked once, and those that are alike stay in the order in which they were added.
-            places.sort_by_cached_key(|place| {
-                let headroom = self.upstream(*place).map(|upstream| upstream.headroom(cost, at));
-                core::cmp::Reverse(headroom)
-            });
+        let places = 0..self.upstreams();
+        if self.inner.order == Order::Preference {
+            return places.collect();
         }
-        places
+        let headroom = |place| self.upstream(place).map(|upstream| upstream.headroom(cost, at));
+        // Each is asked once. Of those that are alike the one that was added first comes first.
+        let mut by_headroom: SmallVec<[_; 4]> =
+            places.map(|place| (Reverse(headroom(place)), place)).collect();
+        by_headroom.sort_unstable();
+        by_headroom.into_iter().map(|(_, place)| place).collect()
     }
 }
 
