@@ -52,6 +52,27 @@ impl<C: Clock> Hop<C> {
         self.answer(reading, Some(used), Some(now))
     }
 
+    /// The head of the response has come, and the body takes its time: the mirror and the router hear it now. Once the body has
+    /// ended, [`settled`](Self::settled) says what it cost; if it breaks off, [`timed_out`](Self::timed_out) says so.
+    pub fn head(&self, reading: &Reading<'_>) -> Heard {
+        self.hear_head(reading, None)
+    }
+
+    /// The same, at the reading `now`.
+    pub fn head_at(&self, reading: &Reading<'_>, now: Nanos) -> Heard {
+        self.hear_head(reading, Some(now))
+    }
+
+    /// The body has ended after [`head`](Self::head), and its usage record tells the true cost, as for [`Sent::settled`].
+    pub fn settled(self, used: &Cost) {
+        self.sent.settled(used);
+    }
+
+    /// The same, at the reading `now`.
+    pub fn settled_at(self, used: &Cost, now: Nanos) {
+        self.sent.settled_at(used, now);
+    }
+
     /// No response came, though the call may have arrived: a time-out, a connection that broke. It stays charged, and the
     /// upstream has failed.
     pub fn timed_out(self) {
@@ -81,6 +102,13 @@ impl<C: Clock> Hop<C> {
             None => self.sent.answered_at(reading, now),
         };
         gates.hear(&Verdict::of_response(reading, heard, &gates.cost), now);
+        heard
+    }
+
+    fn hear_head(&self, reading: &Reading<'_>, at: Option<Nanos>) -> Heard {
+        let now = self.now(at);
+        let heard = self.sent.head_at(reading, now);
+        self.gates().hear(&Verdict::of_response(reading, heard, &self.cost), now);
         heard
     }
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tollgate::upstream::{
-    Class, Cost, Dimension, Heard, Mirror, NoRoute, Order, Refused, Router, RouterError,
+    Class, Cost, Dimension, Heard, Mirror, NoRoute, Order, Refused, Router, RouterError, Standing,
 };
 use tollgate::{Monotonic, quota};
 
-use super::support::{MS, ONE, SECOND, answer, goes_to, left, mirror, routers};
+use super::support::{MS, ONE, SECOND, answer, fail, goes_to, left, mirror, routers};
 
 #[test]
 fn figures_out_of_their_ranges_are_named() {
@@ -87,6 +87,32 @@ fn the_true_cost_is_charged_to_the_hop_that_was_answered() {
     );
     assert_eq!(hop.answered_with(&reading, &Cost::requests(4)), Heard::Fine);
     assert_eq!((left(&router, 0), left(&router, 1)), (96, 100));
+}
+
+/// A probe whose head has come has brought the upstream back, whenever its body ends; the mirror settles what it cost.
+#[test]
+fn the_head_of_a_response_is_heard_at_once() {
+    let (clock, builder) = routers(&[]);
+    let limits = [(Dimension::Requests, quota!("100/min")), (Dimension::Tokens, quota!("1000/min"))];
+    let builder = builder.upstream(mirror(&clock, &limits));
+    let router = builder.failures(1).ramp(Duration::ZERO).build().unwrap();
+    fail(&router, 0, 1);
+    clock.advance(SECOND);
+    let cost = ONE.with(Dimension::Tokens, 600);
+    let (probe, headers) = (router.try_send(&cost).unwrap(), http::HeaderMap::new());
+    let head = tollgate::upstream::Reader::new();
+    let head = head.read(http::StatusCode::OK, &headers, std::time::SystemTime::UNIX_EPOCH);
+    assert_eq!(router.standing(0), Some(Standing::Probing(30 * SECOND)));
+    assert_eq!(probe.head(&head), Heard::Fine);
+    assert_eq!(router.standing(0), Some(Standing::Open));
+    let tokens = || router.mirror(0).unwrap().level(Dimension::Tokens).unwrap().available();
+    assert_eq!(tokens(), 400);
+    probe.settled(&ONE.with(Dimension::Tokens, 100));
+    assert_eq!((tokens(), left(&router, 0)), (900, 99));
+    let hop = router.try_send(&cost).unwrap();
+    hop.head(&head);
+    hop.timed_out();
+    assert_eq!((tokens(), router.standing(0)), (300, Some(Standing::Closed(SECOND))), "the body broke off");
 }
 
 /// The earliest of all, whatever it is that bars each: a limit, a pause, a closed gate.
