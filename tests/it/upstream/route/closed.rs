@@ -143,7 +143,13 @@ fn what_was_sent_before_it_closed_is_no_news() {
     }
     assert_eq!(router.standing(0), Some(Standing::Closed(SECOND)));
     clock.advance(SECOND);
-    answer(router.try_send(&ONE).unwrap(), 200, &[]);
+    let probe = router.try_send(&ONE).unwrap();
+    for hop in sent.drain(..25) {
+        hop.timed_out();
+    }
+    answer(sent.remove(0), 200, &[]);
+    assert_eq!(router.standing(0), Some(Standing::Probing(30 * SECOND)), "neither good nor bad");
+    answer(probe, 200, &[]);
     for hop in sent {
         hop.timed_out();
     }
