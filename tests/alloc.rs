@@ -411,11 +411,13 @@ mod budget {
 
 #[cfg(feature = "upstream")]
 mod upstream {
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-    use tollgate::Quota;
-    use tollgate::upstream::{Cost, Dimension, Mirror, Provider, Reader};
+    use tollgate::upstream::{
+        Backoff, Cost, Dimension, Mirror, Order, Provider, Reader, RetryPolicy, Router, Tries,
+    };
+    use tollgate::{Quota, quota};
 
     use super::{allocations, black_box};
 
@@ -458,6 +460,35 @@ mod upstream {
             }
         });
         assert_eq!(found, 0);
+    }
+
+    /// One that is open, closed, probed and back; and the decision whether to try again.
+    #[test]
+    fn routing_and_retrying_allocate_nothing() {
+        let mirror = || Mirror::builder().limit(Dimension::Requests, quota!("1000000/min")).build().unwrap();
+        for order in [Order::Preference, Order::Headroom] {
+            let builder = Router::builder().upstream(mirror()).upstream(mirror()).order(order);
+            let router =
+                builder.failures(2).cooling(Backoff::new(Duration::ZERO, Duration::ZERO)).build().unwrap();
+            let (policy, headers) = (RetryPolicy::new(), headers(&[]));
+            let read = |status| Reader::new().read(status, &headers, SystemTime::UNIX_EPOCH);
+            let (well, ill) = (read(StatusCode::OK), read(StatusCode::BAD_GATEWAY));
+            let call = |fails| {
+                let (mut hops, mut tries) = (router.hops(&Cost::requests(1)), Tries::new());
+                if fails && let Ok(hop) = hops.try_next() {
+                    hop.answered(&ill);
+                    let _retry = black_box(policy.decide(&ill, &mut tries));
+                }
+                if let Ok(hop) = hops.try_next() {
+                    hop.answered(&well);
+                    policy.succeeded(&mut tries);
+                }
+            };
+            // Places for calls on their way.
+            (0..10).for_each(|nth| call(nth % 2 == 0));
+            let count = allocations(|| (0..200).for_each(|nth| call(nth % 3 == 0)));
+            assert_eq!(count, 0, "{order:?}");
+        }
     }
 
     #[test]
