@@ -10,7 +10,7 @@ use crate::upstream::{Cost, Dimension};
 #[derive(Clone, Debug)]
 pub(super) struct Doors {
     whole: Gate,
-    /// Those that were closed and are not open for good yet.
+    /// Those that were ever closed.
     by_dimension: SmallVec<[(Dimension, Gate); 1]>,
     flow: Flow,
     /// The number of the next call.
@@ -43,14 +43,14 @@ impl Doors {
         for gate in touched(&mut self.whole, &mut self.by_dimension, cost) {
             match gate.ask(now, rules) {
                 Err(Barred::Share) if coming == Coming::Nowhere => {}
-                Err(other) => barred = Some(later(barred, other)),
+                Err(other) => barred = barred.max(Some(other)),
                 Ok(()) => {}
             }
         }
         if coming != Coming::First
             && let Err(at) = self.flow.ask(now, rules)
         {
-            barred = Some(later(barred, Barred::Until(at)));
+            barred = barred.max(Some(Barred::Until(at)));
         }
         barred.map_or(Ok(()), Err)
     }
@@ -78,7 +78,6 @@ impl Doors {
             let word = if cost.amount(*dimension) > 0 { verdict.of(*dimension) } else { Word::Nothing };
             gate.hear(number, word, self.next, now, rules);
         }
-        self.by_dimension.retain(|(_, gate)| !gate.is_open(now, rules));
     }
 }
 
@@ -90,13 +89,4 @@ fn touched<'g>(
 ) -> impl Iterator<Item = &'g mut Gate> {
     let needed = by_dimension.iter_mut().filter(|(dimension, _)| cost.amount(*dimension) > 0);
     core::iter::once(whole).chain(needed.map(|(_, gate)| gate))
-}
-
-/// The obstacle that lasts longer. A share gives way at any time.
-fn later(one: Option<Barred>, other: Barred) -> Barred {
-    match (one, other) {
-        (Some(Barred::Until(one)), Barred::Until(other)) => Barred::Until(one.max(other)),
-        (Some(one @ Barred::Until(_)), Barred::Share) => one,
-        (_, other) => other,
-    }
 }

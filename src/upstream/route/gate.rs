@@ -50,13 +50,13 @@ pub(super) enum Phase {
     },
 }
 
-/// Why a call does not pass.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Why a call does not pass; of several reasons the last in order counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Barred {
-    /// It is not before this reading that one may.
-    Until(u64),
     /// It is not in the share. It may pass if it can go nowhere else.
     Share,
+    /// It is not before this reading that one may.
+    Until(u64),
 }
 
 /// What became of a call, as far as one gate is concerned.
@@ -104,8 +104,7 @@ impl Gate {
                 let credit = credit.saturating_add(rules.share(from, now)).saturating_sub(ONE);
                 self.phase = Phase::Ramping { from, credit };
             }
-            Phase::Open => self.open(),
-            Phase::Closed { .. } | Phase::Probing { .. } => {}
+            Phase::Open | Phase::Closed { .. } | Phase::Probing { .. } => {}
         }
     }
 
@@ -141,10 +140,7 @@ impl Gate {
 
     fn probed(&mut self, word: Word, is_latest: bool, next: u64, now: u64, rules: &Rules) {
         match word {
-            Word::Good => {
-                self.failures = 0;
-                self.phase = Phase::Ramping { from: now, credit: 0 };
-            }
+            Word::Good => self.phase = Phase::Ramping { from: now, credit: 0 },
             Word::Bad => self.close(None, next, now, rules),
             Word::Close(hint) => self.close(hint, next, now, rules),
             // The next one is the probe.
@@ -177,11 +173,6 @@ impl Gate {
         self.closings = self.closings.saturating_add(1);
         (self.failures, self.since) = (0, next);
         self.phase = Phase::Closed { until };
-    }
-
-    fn open(&mut self) {
-        self.phase = Phase::Open;
-        self.closings = 0;
     }
 }
 

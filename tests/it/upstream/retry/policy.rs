@@ -70,6 +70,25 @@ fn a_quota_that_is_used_up_is_never_retried() {
     assert_eq!(tries.retries(), 1);
 }
 
+/// Whatever the status is.
+#[test]
+fn what_the_body_tells_to_be_a_limit_or_an_overload_is_retried() {
+    let (policy, headers) = (policy(), headers(NONE));
+    let bodies = [
+        (400, r#"{"error":{"type":"overloaded_error"}}"#, true),
+        (400, r#"{"error":{"type":"rate_limit_error"}}"#, true),
+        (400, r#"{"error":{"type":"invalid_request_error"}}"#, false),
+        (200, r#"{"errors":[{"extensions":{"code":"THROTTLED"}}]}"#, true),
+        (200, r#"{"data":{}}"#, false),
+    ];
+    for (status, body, retried) in bodies {
+        let reader = Reader::new();
+        let reading = reader.read(StatusCode::from_u16(status).unwrap(), &headers, SystemTime::UNIX_EPOCH);
+        let reading = reading.with_body(body.as_bytes());
+        assert_eq!(is_after(policy.decide(&reading, &mut Tries::new())), retried, "{status} {body}");
+    }
+}
+
 /// Where nothing is asked for in so many words, the reset of what is exhausted is the hint.
 #[test]
 fn a_reset_of_what_is_exhausted_is_a_hint() {

@@ -194,9 +194,48 @@ fn a_limit_of_tokens_closes_it_for_calls_with_tokens() {
     clock.advance(SECOND);
     let probe = router.try_send(&TOKENS).unwrap();
     assert_eq!(probe.upstream(), 0);
+    // A call without tokens that is answered is no answer to it.
+    answer(router.try_send(&ONE).unwrap(), 200, &[]);
     assert_eq!((goes_to(&router, &ONE), goes_to(&router, &TOKENS)), (Some(0), Some(1)));
     answer(probe, 200, &[]);
     assert_eq!(goes_to(&router, &TOKENS), Some(0));
+}
+
+/// Tokens are closed until 1 s, all until 1.5 s, and tokens again until 4 s: the later counts, whichever was first.
+#[test]
+fn of_two_gates_the_later_counts() {
+    let (clock, builder) = routers(&[]);
+    let limits = [(Dimension::Requests, quota!("1000/min")), (Dimension::Tokens, quota!("1000000/min"))];
+    let router = builder.upstream(mirror(&clock, &limits)).failures(1).ramp(Duration::ZERO).build().unwrap();
+    let [first, late] = [(); 2].map(|()| router.try_send(&TOKENS).unwrap());
+    answer(first, 429, &[("x-ratelimit-remaining-tokens", "0")]);
+    clock.advance(500 * MS);
+    router.try_send(&ONE).unwrap().timed_out();
+    let waits = || [ONE, TOKENS].map(|cost| router.try_send(&cost).unwrap_err().wait().unwrap());
+    assert_eq!(waits(), [SECOND, SECOND]);
+    let longer = [
+        ("x-ratelimit-remaining-tokens", "0"),
+        ("x-ratelimit-limit-tokens", "1000000"),
+        ("retry-after-ms", "3500"),
+    ];
+    answer(late, 429, &longer);
+    assert_eq!(waits(), [3_500 * MS; 2], "the mirror pauses for all calls");
+    clock.advance(3_500 * MS);
+    let probe = router.try_send(&TOKENS).unwrap();
+    assert_eq!(waits(), [30 * SECOND; 2], "a probe of both");
+    drop(probe);
+}
+
+/// Whatever its status is.
+#[test]
+fn an_upstream_that_calls_itself_overloaded_has_failed() {
+    let (_clock, builder) = routers(&[quota!("1000/min"); 2]);
+    let router = builder.failures(1).build().unwrap();
+    let (headers, body) = (http::HeaderMap::new(), br#"{"error":{"type":"overloaded_error"}}"#);
+    let reading = tollgate::upstream::Reader::new();
+    let reading = reading.read(http::StatusCode::BAD_REQUEST, &headers, std::time::SystemTime::UNIX_EPOCH);
+    router.try_send(&ONE).unwrap().answered(&reading.with_body(body));
+    assert_eq!(router.standing(0), Some(Standing::Closed(SECOND)));
 }
 
 /// Nothing of what is used up was needed by the call, or nothing is told: it is closed for all.

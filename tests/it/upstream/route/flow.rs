@@ -79,6 +79,17 @@ fn what_flows_over_at_most_doubles() {
     assert_eq!((0..400).filter(|_| goes_to(&router, &ONE) == Some(1)).count(), 10);
 }
 
+/// The second is closed for a second, and more than it takes in this step had flowed over: the later counts.
+#[test]
+fn a_closed_upstream_is_told_though_its_flow_is_full() {
+    let (_clock, builder) = routers(&[quota!("1000000/min"); 2]);
+    let router = builder.failures(1).cooling_for(20).slow_start(3, 100 * MS).build().unwrap();
+    fail(&router, 0, 1);
+    assert_eq!([(); 2].map(|()| goes_to(&router, &ONE)), [Some(1); 2]);
+    fail(&router, 1, 1);
+    assert_eq!(router.try_send(&ONE).unwrap_err(), NoRoute::NotYet { upstream: 0, wait: 20 * SECOND });
+}
+
 /// One now and then is none of that.
 #[test]
 fn a_call_now_and_then_flows_over_at_once() {
