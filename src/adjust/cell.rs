@@ -3,6 +3,8 @@
 use crossbeam_utils::CachePadded;
 
 use crate::bucket::Ruled;
+use crate::clock::Clock;
+use crate::decision::Denied;
 use crate::gcra::Gcra;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
@@ -26,6 +28,25 @@ impl Cell {
     #[inline(always)]
     pub(super) fn ruled(&self) -> Ruled<'_> {
         Ruled { gcra: &self.gcra, word: &self.word }
+    }
+
+    /// Admits one token now, or refuses.
+    #[inline(always)]
+    pub(super) fn admit(&self, clock: &impl Clock) -> Result<(), Denied> {
+        match self.ruled().refuse_at_a_glance(&self.gcra.one, clock) {
+            Some(denied) => Err(denied),
+            None => self.ruled().admit(&self.gcra.one, clock.now()).map(drop),
+        }
+    }
+
+    /// Admits `cost` tokens now, or refuses.
+    #[inline(always)]
+    pub(super) fn admit_n(&self, cost: u64, clock: &impl Clock) -> Result<(), Denied> {
+        let asked = self.gcra.cost(cost)?;
+        match self.ruled().refuse_at_a_glance(&asked, clock) {
+            Some(denied) => Err(denied),
+            None => self.ruled().admit(&asked, clock.now()).map(drop),
+        }
     }
 
     /// Takes `cost` tokens, there or not; `false`, and nothing taken, if the cell is not in force.

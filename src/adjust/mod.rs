@@ -36,7 +36,7 @@ use std::fmt;
 use std::time::Duration;
 
 use self::cell::Cell;
-use self::cells::Cells;
+use self::cells::{Cells, Look};
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 pub use crate::held::Held;
@@ -137,10 +137,8 @@ impl<C: Clock> Adjustable<C> {
     #[doc(alias = "check")]
     #[inline(always)]
     pub fn try_acquire(&self) -> Result<(), Denied> {
-        self.ask(|cell| match cell.ruled().refuse_at_a_glance(&cell.gcra.one, &self.clock) {
-            Some(denied) => Err(denied),
-            None => cell.ruled().admit(&cell.gcra.one, self.clock.now()).map(drop),
-        })
+        let look = self.cells.look();
+        self.unless_moved(look, look.cell.admit(&self.clock), |cell| cell.admit(&self.clock))
     }
 
     /// [`try_acquire`](Self::try_acquire) at a reading that the caller has taken from the bucket's clock.
@@ -162,13 +160,8 @@ impl<C: Clock> Adjustable<C> {
     #[doc(alias = "check_n")]
     #[inline(always)]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
-        self.ask(|cell| {
-            let asked = cell.gcra.cost(cost)?;
-            match cell.ruled().refuse_at_a_glance(&asked, &self.clock) {
-                Some(denied) => Err(denied),
-                None => cell.ruled().admit(&asked, self.clock.now()).map(drop),
-            }
-        })
+        let look = self.cells.look();
+        self.unless_moved(look, look.cell.admit_n(cost, &self.clock), |cell| cell.admit_n(cost, &self.clock))
     }
 
     /// [`try_acquire_n`](Self::try_acquire_n) at a reading that the caller has taken from the bucket's clock.
@@ -255,12 +248,26 @@ impl<C: Clock> Adjustable<C> {
         &self.clock
     }
 
-    /// Asks the cell in force. An admission is one, whatever changes meanwhile; a refusal may be that of a retired word.
+    /// Asks the cell in force.
     #[inline(always)]
     fn ask<T>(&self, ask: impl Fn(&Cell) -> Result<T, Denied>) -> Result<T, Denied> {
         let look = self.cells.look();
-        match ask(look.cell) {
-            Err(_) if self.cells.moved(look) => self.cells.settled(ask),
+        self.unless_moved(look, ask(look.cell), ask)
+    }
+
+    /// The answer of the cell in force, or that of asking again. An admission is one, whatever changes meanwhile; a refusal may
+    /// be that of a retired word.
+    ///
+    /// The hot path hands over an answer, not a closure: one that is called in two places is not inlined in either.
+    #[inline(always)]
+    fn unless_moved<T>(
+        &self,
+        look: Look<'_>,
+        answer: Result<T, Denied>,
+        again: impl Fn(&Cell) -> Result<T, Denied>,
+    ) -> Result<T, Denied> {
+        match answer {
+            Err(_) if self.cells.moved(look) => self.cells.settled(again),
             answer => answer,
         }
     }
