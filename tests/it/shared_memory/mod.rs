@@ -1,5 +1,6 @@
 //! Limits in a mapped file: what it takes and refuses, what it survives, and that it decides as a bucket does.
 
+mod fork;
 mod in_flight;
 mod processes;
 mod region;
