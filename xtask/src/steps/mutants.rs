@@ -10,8 +10,8 @@ use crate::report::{Outcome, passed_with, skipped};
 use crate::steps::sample;
 use crate::{project, tools};
 
-/// As many mutants as CI has time for: about four minutes. A larger change is sampled, another part of it every hour.
-const MOST_IN_CI: usize = 20;
+/// As many mutants as CI has time for: about three minutes. A larger change is sampled, another part of it every hour.
+const MOST_IN_CI: usize = 12;
 
 /// The tree without any file, which every repository knows.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
