@@ -41,7 +41,7 @@ pub(crate) fn tsan(_: &[String]) -> Outcome {
     // The sanitizer does not see the locks of a standard library that was not built for it, and reports all they guard; nor
     // the end of a scope of threads, and reports what comes to lie where their work lay.
     const LOCKLESS: &str = "-- stress concurrency --test-threads 1 --skip keyed --skip inflight --skip wait --skip adjust \
-        --skip budget --skip shared_memory --skip a_log_ --skip exactly_the_limit_is_admitted";
+        --skip budget --skip upstream --skip shared_memory --skip a_log_ --skip exactly_the_limit_is_admitted";
     const SANITIZE: &str = "-Zsanitizer=thread";
     let (passed, std) = match toolchain_with(has_sources) {
         Some(toolchain) => (sanitized(toolchain, SANITIZE, "-Zbuild-std")?, "std built for it"),
