@@ -219,7 +219,7 @@ pub(super) fn fields(quota: &Quota) -> [u64; 5] {
     [quota.tokens(), period.as_secs(), period.subsec_nanos().into(), quota.capacity(), quota.initial_tokens()]
 }
 
-/// FNV-1a, by words.
+/// In the manner of FNV-1a, but word by word; turned after each, for a product carries nothing down to its low bits.
 fn checksum(fields: [u64; 5]) -> u64 {
     let step = |sum: u64, field: u64| (sum ^ field).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
     fields.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
@@ -233,6 +233,8 @@ fn words(name: &str) -> [u64; NAME_BYTES / 8] {
     std::array::from_fn(|at| words.get(at).map_or(0, |word| u64::from_ne_bytes(*word)))
 }
 
+/// For what is written once and published by the magic or by a slot's kind, both stored with `Release`. It is read under the
+/// lock of the file, which orders it too, or after the kind.
 fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }

@@ -82,6 +82,7 @@ impl Opened {
 
     /// Takes back what the dead hold, unless it has just been done, or somebody is at it; tells whether it did.
     pub(super) fn bury_the_dead(&self) -> bool {
+        // Relaxed: it only keeps the system from being asked too often; what is taken back is ordered by the lock.
         let (now, looked_at) = (self.clock.now().as_u64(), &self.mapping.header().looked_at);
         let last = looked_at.load(Ordering::Relaxed);
         if now < last.saturating_add(LOOK_NANOS)
