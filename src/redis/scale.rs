@@ -1,7 +1,7 @@
 //! Quotas in the units of the script.
 
 use super::error::NotRepresentable;
-use crate::quota::{Fill, Quota};
+use crate::quota::Quota;
 
 /// Numbers below it are exact.
 const EXACT: u128 = 1 << 53;
@@ -17,9 +17,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn of(quota: &Quota) -> Result<Self, NotRepresentable> {
-        if quota.initial_tokens() != quota.capacity()
-            || !matches!(quota.initial(), Fill::Full | Fill::Tokens(_))
-        {
+        if quota.initial_tokens() != quota.capacity() {
             return Err(NotRepresentable::InitialFill { quota: *quota });
         }
         let (tokens, nanos) = (u128::from(quota.tokens()) * 1_000, quota.period().as_nanos());
