@@ -1,6 +1,8 @@
 //! The fuzz targets, for a short time each.
 
-use std::fs;
+use std::cmp::Reverse;
+use std::sync::Mutex;
+use std::{fs, iter, thread};
 
 use crate::process::Run;
 use crate::project;
@@ -18,12 +20,24 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     let seconds =
         |target: &str| asked.unwrap_or(if target == FROM_STRANGERS.0 { FROM_STRANGERS.1 } else { SECONDS });
     let list = cargo_fuzz("list").answer().ok_or("cargo fuzz list failed")?;
-    let targets: Vec<&str> = list.lines().collect();
-    for target in &targets {
-        fuzz(target, seconds(target))?;
-    }
-    let told: Vec<String> = targets.iter().map(|target| format!("{target} {} s", seconds(target))).collect();
+    let mut targets: Vec<(&str, u32)> = list.lines().map(|target| (target, seconds(target))).collect();
+    targets.sort_by_key(|(_, seconds)| Reverse(*seconds));
+    cargo_fuzz("build --sanitizer none").run()?;
+    two_at_a_time(&targets)?;
+    let told: Vec<String> = targets.iter().map(|(target, seconds)| format!("{target} {seconds} s")).collect();
     passed_with(told.join(", "))
+}
+
+/// A fuzzer has one thread, and where CI runs there are two cores.
+fn two_at_a_time(targets: &[(&str, u32)]) -> Result<(), String> {
+    let next = Mutex::new(targets.iter());
+    let take = || next.lock().ok().and_then(|mut next| next.next());
+    let work = || iter::from_fn(take).try_for_each(|(target, seconds)| fuzz(target, *seconds));
+    thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let own = work();
+        own.and(other.join().unwrap_or_else(|_| Err("the thread of a fuzzer ended".to_owned())))
+    })
 }
 
 /// The fuzzer's counters are compiled in by flags that a stable compiler takes only with `RUSTC_BOOTSTRAP`; with it no

@@ -39,12 +39,14 @@ pub(crate) fn narrow(_: &[String]) -> Outcome {
 /// synchronisation, so what it reports of `std`'s own threads is suppressed, and only the tests with threads run.
 pub(crate) fn tsan(_: &[String]) -> Outcome {
     // The sanitizer does not see the locks of a standard library that was not built for it, and reports all they guard; nor
-    // the end of a scope of threads, and reports what comes to lie where their work lay.
-    const LOCKLESS: &str = "-- stress concurrency --test-threads 1 --skip keyed --skip inflight --skip wait --skip adjust \
-        --skip budget --skip upstream --skip shared_memory --skip a_log_ --skip exactly_the_limit_is_admitted";
+    // the end of a scope of threads, and reports what comes to lie where their work lay. So the rooms without locks only.
+    const LOCKLESS: &str = "--features sharded,window -- stress concurrency --test-threads 1 \
+        --skip a_log_ --skip exactly_the_limit_is_admitted";
     const SANITIZE: &str = "-Zsanitizer=thread";
     let (passed, std) = match toolchain_with(has_sources) {
-        Some(toolchain) => (sanitized(toolchain, SANITIZE, "-Zbuild-std")?, "std built for it"),
+        Some(toolchain) => {
+            (sanitized(toolchain, SANITIZE, "-Zbuild-std --all-features")?, "std built for it")
+        }
         None => {
             let mixed = format!("{SANITIZE} -Cunsafe-allow-abi-mismatch=sanitizer");
             (sanitized("", &mixed, LOCKLESS)?, "prebuilt std, with suppressions")
@@ -56,7 +58,7 @@ pub(crate) fn tsan(_: &[String]) -> Outcome {
 /// Runs the integration tests and counts those that passed.
 fn sanitized(toolchain: &str, flags: &str, words: &str) -> Result<u32, String> {
     let suppressions = project::root().join("xtask/tsan.supp");
-    let run = cargo(toolchain, "test --quiet --package tollgate --all-features --test it --target").arg(HERE);
+    let run = cargo(toolchain, "test --quiet --package tollgate --test it --target").arg(HERE);
     let run = run.words(words).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags).target_of("tsan");
     let run = run.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
     run.heard().map(|output| tests_passed(&output))
