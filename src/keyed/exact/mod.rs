@@ -112,7 +112,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        self.try_acquire_n_at(key, 1, self.clock.now())
+        self.try_acquire_n(key, 1)
     }
 
     /// [`try_acquire`](Self::try_acquire) at a reading that the caller has taken from the limiter's clock.
@@ -141,7 +141,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        self.try_acquire_n_at(key, cost, self.clock.now())
+        self.admit(key, cost, || self.clock.now())
     }
 
     /// [`try_acquire_n`](Self::try_acquire_n) at a reading of the limiter's clock.
@@ -155,14 +155,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let hash = self.shards.hash(key);
-        if self.roll.is_turn(now.as_u64()) {
-            self.take_turn(now);
-        }
-        match self.shards.with(hash, key, |kept| kept.admit(cost, now)) {
-            Some(answer) => answer,
-            None => self.admit_newcomer(hash, key, cost, now),
-        }
+        self.admit(key, cost, || now)
     }
 
     /// Takes `cost` tokens for the key whether they are there or not, for work that has been done already. What is not
@@ -283,6 +276,28 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
     /// Its clock.
     pub fn clock(&self) -> &C {
         &self.clock
+    }
+
+    /// The reading is taken while the key's entry is on its way from memory, and the turn while nobody waits for it.
+    #[inline(always)]
+    fn admit<Q>(&self, key: &Q, cost: u64, now: impl Fn() -> Nanos) -> Result<(), Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = self.shards.hash(key);
+        let known = self.shards.with(hash, key, |kept| {
+            let now = now();
+            (now, kept.admit(cost, now))
+        });
+        let now = known.as_ref().map_or_else(now, |(now, _)| *now);
+        if self.roll.is_turn(now.as_u64()) {
+            self.take_turn(now);
+        }
+        match known {
+            Some((_, answer)) => answer,
+            None => self.admit_newcomer(hash, key, cost, now),
+        }
     }
 
     /// The class of a key that is inserted.
