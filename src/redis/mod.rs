@@ -39,12 +39,18 @@
 //! answer `NOSCRIPT`, after which nothing has run: the script is then sent whole. A server's clock that steps back counts as one that stands. After a failover the
 //! new primary may not know the last writes of the old one; what was admitted by them may be admitted again, at most a capacity.
 
+mod all_of;
 mod bucket;
 mod error;
+mod in_flight;
 mod reservation;
 mod scale;
 mod store;
 
+pub use self::all_of::{AllOfRefused, NotTogether, RedisAllOf, RedisAllOfReservation};
 pub use self::bucket::{RedisBucket, RedisLevel};
 pub use self::error::{NotRepresentable, Refused, StoreError};
+pub use self::in_flight::{
+    LeaseLost, NoInFlight, NoRedisPermit, NotRenewed, RedisHeld, RedisInFlight, RedisPermit,
+};
 pub use self::reservation::RedisReservation;

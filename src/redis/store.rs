@@ -1,19 +1,26 @@
-//! One call of the script.
+//! One call of a script.
 
 use std::sync::LazyLock;
 
 use core::time::Duration;
 
 use redis::aio::ConnectionLike;
-use redis::{ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
 
 use super::error::StoreError;
 use super::scale::Scale;
 
-const SCRIPT: &str = include_str!("bucket.lua");
+const BUCKET_TEXT: &str = include_str!("bucket.lua");
+const IN_FLIGHT_TEXT: &str = include_str!("in_flight/in_flight.lua");
 
-/// The script's name: the server computes the same from its text.
-static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(SCRIPT).get_hash().to_owned());
+/// That of buckets.
+static BUCKET: Script = Script { text: BUCKET_TEXT, hash: LazyLock::new(|| hash(BUCKET_TEXT)) };
+
+/// That of permits.
+static IN_FLIGHT: Script = Script { text: IN_FLIGHT_TEXT, hash: LazyLock::new(|| hash(IN_FLIGHT_TEXT)) };
+
+/// How long a server is given to answer, unless something else is said.
+pub(super) const DEADLINE: Duration = Duration::from_millis(100);
 
 /// A connection, and how long to wait for an answer on it.
 #[derive(Clone, Debug)]
@@ -22,7 +29,7 @@ pub(super) struct Store<C> {
     pub(super) deadline: Duration,
 }
 
-/// What the script is asked: a verb, the buckets that it is about, and numbers.
+/// What the script of buckets is asked: a verb, the buckets that it is about, and numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub(super) verb: &'static str,
@@ -30,33 +37,65 @@ pub(super) struct Ask<'a> {
     pub(super) numbers: &'a [u64],
 }
 
+/// What the script of permits is asked: a verb, the key, the permit's name, and numbers.
+#[derive(Clone, Copy)]
+pub(super) struct AskPermit<'a> {
+    pub(super) verb: &'static str,
+    pub(super) key: &'a str,
+    pub(super) name: &'a str,
+    pub(super) numbers: &'a [u64],
+}
+
+struct Script {
+    text: &'static str,
+    /// The script's name: the server computes the same from its text.
+    hash: LazyLock<String>,
+}
+
 impl<C: ConnectionLike + Clone> Store<C> {
     pub(super) async fn ask<T: FromRedisValue>(&self, ask: Ask<'_>) -> Result<T, StoreError> {
+        self.call(&BUCKET, |command| ask.write(command)).await
+    }
+
+    pub(super) async fn ask_permit<T: FromRedisValue>(&self, ask: AskPermit<'_>) -> Result<T, StoreError> {
+        self.call(&IN_FLIGHT, |command| ask.write(command)).await
+    }
+
+    async fn call<T: FromRedisValue>(
+        &self,
+        script: &Script,
+        arguments: impl Fn(&mut Cmd),
+    ) -> Result<T, StoreError> {
         let late = || StoreError::Deadline { deadline: self.deadline };
-        let answer = tokio::time::timeout(self.deadline, self.run(ask)).await.map_err(|_| late())?;
+        let run = self.run(script, arguments);
+        let answer = tokio::time::timeout(self.deadline, run).await.map_err(|_| late())?;
         T::from_redis_value(answer.map_err(StoreError::Failed)?).map_err(|_| StoreError::Answer)
     }
 
     /// By its name, or whole if the server does not know it.
-    async fn run(&self, ask: Ask<'_>) -> Result<Value, RedisError> {
-        match self.send(&ask.command("EVALSHA", &HASH)).await {
+    async fn run(&self, script: &Script, arguments: impl Fn(&mut Cmd)) -> Result<Value, RedisError> {
+        let command = |name: &str, script: &str| {
+            let mut command = redis::cmd(name);
+            arguments(command.arg(script));
+            command
+        };
+        match self.send(&command("EVALSHA", &script.hash)).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.send(&ask.command("EVAL", SCRIPT)).await
+                self.send(&command("EVAL", script.text)).await
             }
             answer => answer,
         }
     }
 
     /// Once, whatever comes of it.
-    async fn send(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+    async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
         self.connection.clone().req_packed_command(command).await.and_then(Value::extract_error)
     }
 }
 
 impl Ask<'_> {
-    fn command(self, name: &str, script: &str) -> redis::Cmd {
-        let mut command = redis::cmd(name);
-        command.arg(script).arg(self.buckets.len());
+    fn write(self, command: &mut Cmd) {
+        command.arg(self.buckets.len());
         for (key, _) in self.buckets {
             command.arg(key);
         }
@@ -67,6 +106,18 @@ impl Ask<'_> {
         for number in self.numbers {
             command.arg(number);
         }
-        command
     }
+}
+
+impl AskPermit<'_> {
+    fn write(self, command: &mut Cmd) {
+        command.arg(1).arg(self.key).arg(self.verb).arg(self.name);
+        for number in self.numbers {
+            command.arg(number);
+        }
+    }
+}
+
+fn hash(text: &str) -> String {
+    redis::Script::new(text).get_hash().to_owned()
 }
