@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
+use tokio::time::{sleep, timeout};
 
 use super::error::StoreError;
 use super::scale::Scale;
@@ -21,6 +22,9 @@ static IN_FLIGHT: Script = Script { text: IN_FLIGHT_TEXT, hash: LazyLock::new(||
 
 /// How long a server is given to answer, unless something else is said.
 pub(super) const DEADLINE: Duration = Duration::from_millis(100);
+
+/// What a connection is given to hear where a key has gone.
+const LOOKING_FOR_A_NODE: Duration = Duration::from_millis(2);
 
 /// A connection, and how long to wait for an answer on it.
 #[derive(Clone, Debug)]
@@ -68,22 +72,25 @@ impl<C: ConnectionLike + Clone> Store<C> {
     ) -> Result<T, StoreError> {
         let late = || StoreError::Deadline { deadline: self.deadline };
         let run = self.run(script, arguments);
-        let answer = tokio::time::timeout(self.deadline, run).await.map_err(|_| late())?;
+        let answer = timeout(self.deadline, run).await.map_err(|_| late())?;
         T::from_redis_value(answer.map_err(StoreError::Failed)?).map_err(|_| StoreError::Answer)
     }
 
-    /// By its name, or whole if the server does not know it.
+    /// By its name, or whole if the server does not know it. Sent again is only what was not run: the script was not there, or the
+    /// key was on another node of the cluster, which its connection then looks for.
     async fn run(&self, script: &Script, arguments: impl Fn(&mut Cmd)) -> Result<Value, RedisError> {
         let command = |name: &str, script: &str| {
             let mut command = redis::cmd(name);
             arguments(command.arg(script));
             command
         };
-        match self.send(&command("EVALSHA", &script.hash)).await {
-            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.send(&command("EVAL", script.text)).await
+        let mut asked = command("EVALSHA", &script.hash);
+        loop {
+            match self.send(&asked).await {
+                Err(error) if is(&error, ServerErrorKind::NoScript) => asked = command("EVAL", script.text),
+                Err(error) if is(&error, ServerErrorKind::Moved) => sleep(LOOKING_FOR_A_NODE).await,
+                answer => return answer,
             }
-            answer => answer,
         }
     }
 
@@ -116,6 +123,10 @@ impl AskPermit<'_> {
             command.arg(number);
         }
     }
+}
+
+fn is(error: &RedisError, kind: ServerErrorKind) -> bool {
+    error.kind() == ErrorKind::Server(kind)
 }
 
 fn hash(text: &str) -> String {

@@ -7,7 +7,7 @@ use tollgate::redis::{AllOfRefused, NotTogether, RedisAllOf};
 use tollgate::{Denied, Quota, quota};
 
 use super::exact::{MICROS, NOW, SCRIPT};
-use super::server::Server;
+use super::server::{FREE, Server};
 use super::{PATIENCE, told_the_time};
 use crate::oracle::{Answer, Oracle, gcd};
 
@@ -108,7 +108,7 @@ async fn limits_of_different_slots_are_refused() {
 /// The server's own word on slots, by which keys are found to lie together or apart.
 #[tokio::test]
 async fn slots_are_the_servers() {
-    let server = Server::start_with(&["--cluster-enabled", "yes"]);
+    let server = Server::start_with(&["--cluster-enabled", "yes", "--cluster-port", FREE]);
     let keys = [
         "",
         "x",

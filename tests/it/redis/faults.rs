@@ -63,6 +63,7 @@ async fn c92_a_server_that_is_silent_is_given_up_at_the_deadline() {
     for server in Server::each() {
         let limit = bucket(&server, quota!("1/h burst 10")).await.with_deadline(DEADLINE);
         let patient = limit.clone().with_deadline(PATIENCE);
+        let stalled = client(stalled(server.address())).get_multiplexed_async_connection().await.unwrap();
         patient.try_acquire().await.unwrap();
         server.signal("STOP");
         given_up(&limit).await;
@@ -70,7 +71,6 @@ async fn c92_a_server_that_is_silent_is_given_up_at_the_deadline() {
         patient.peek().await.unwrap();
         let _: () = server.command("CLIENT PAUSE 1000");
         given_up(&limit).await;
-        let stalled = client(stalled(server.address())).get_multiplexed_async_connection().await.unwrap();
         let limit = RedisBucket::new(stalled, "x", quota!("1/h burst 10")).unwrap();
         given_up(&limit.with_deadline(DEADLINE)).await;
     }

@@ -1,7 +1,9 @@
 //! Limits in Redis, against a real server.
 
 mod all_of;
+mod cluster;
 mod exact;
+mod failover;
 mod faults;
 mod in_flight;
 mod proxy;

@@ -14,6 +14,9 @@ use tempfile::TempDir;
 /// Long enough for a server on a busy machine.
 const START: Duration = Duration::from_secs(20);
 
+/// Stands in options for a port that is free when the server starts.
+pub(crate) const FREE: &str = "FREE";
+
 pub(crate) struct Server {
     process: Child,
     program: PathBuf,
@@ -51,6 +54,17 @@ impl Server {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         // Between choosing a port and listening on it somebody else may take it.
         (0..5).find_map(|_| Self::at(free_port(), &program, &options)).expect("no server could be started")
+    }
+
+    /// A sentinel by that file, which it rewrites.
+    pub(crate) fn sentinel(folder: TempDir, config: &Path) -> Self {
+        let port = free_port();
+        let mut command = Command::new("redis-server");
+        command.arg(config).args(["--sentinel", "--port", &port.to_string()]).stdout(Stdio::null());
+        let process = command.spawn().expect("redis-server is to be installed");
+        let mut server = Self { process, program: "redis-server".into(), port, options: Vec::new(), folder };
+        assert!(server.answers(), "the sentinel does not start");
+        server
     }
 
     fn at(port: u16, program: &Path, options: &[String]) -> Option<Self> {
@@ -132,11 +146,21 @@ pub(crate) fn client(address: SocketAddr) -> Client {
     Client::open(format!("redis://{address}/")).unwrap()
 }
 
+/// Waits until something is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < START, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 fn run(program: &Path, port: u16, folder: &Path, options: &[String]) -> Child {
+    let options = options.iter().map(|option| option.replace(FREE, &free_port().to_string()));
     let mut command = Command::new(program);
     command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port", &port.to_string()]);
     let process = command.arg("--dir").arg(folder).args(options).stdout(Stdio::null()).spawn();
