@@ -1,6 +1,6 @@
 //! Permits with leases.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use redis::Commands;
@@ -10,7 +10,7 @@ use tollgate::redis::{LeaseLost, NoInFlight, NoRedisPermit, NotRenewed, RedisHel
 use super::exact::NOW;
 use super::proxy::{Fate, Proxy};
 use super::server::{Server, client};
-use super::{PATIENCE, told_the_time};
+use super::{PATIENCE, time_to_live, told_the_time};
 
 const KEY: &str = "{limits}:in-flight";
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -79,17 +79,49 @@ async fn limits_and_leases_that_cannot_be_are_refused() {
 #[tokio::test]
 async fn what_a_dead_holder_held_comes_back_when_its_lease_ends() {
     for server in Server::each() {
-        let limit = permits(&server, 2, SHORT).await;
+        let (limit, long) = (permits(&server, 2, SHORT).await, permits(&server, 2, HOUR).await);
+        let begin = Instant::now();
         let permit = limit.try_acquire_n(2).await.unwrap();
         assert!(permit.remaining() <= SHORT);
         std::mem::forget(permit);
-        assert!(matches!(limit.try_acquire().await, Err(NoRedisPermit::Busy { in_use: 2, .. })));
-        let left: i64 = server.connection().pttl(KEY).unwrap();
-        assert!((1..=150).contains(&left), "{left}: the key ends with its last lease");
-        tokio::time::sleep(SHORT).await;
-        assert_eq!(limit.peek().await.unwrap().in_use, 0);
-        assert!(limit.try_acquire_n(2).await.unwrap().release().await.unwrap());
+        let left = time_to_live(&server, KEY);
+        assert!(left == -2 || (1..=150).contains(&left), "{left}: the key ends with its last lease");
+        let others = loop {
+            assert!(begin.elapsed() < PATIENCE, "its lease does not end");
+            match long.try_acquire_n(2).await {
+                Ok(permit) => break permit,
+                Err(refused) => {
+                    assert!(matches!(refused, NoRedisPermit::Busy { in_use: 2, .. }), "{refused}")
+                }
+            }
+        };
+        assert!(begin.elapsed() >= SHORT, "not before its lease was over");
+        assert_eq!(long.peek().await.unwrap(), RedisHeld { in_use: 2, permits: 1 });
+        assert!(others.release().await.unwrap());
     }
+}
+
+#[tokio::test]
+async fn c87_after_every_answer_the_key_of_permits_has_a_time_to_live_or_is_gone() {
+    let server = Server::start();
+    let (limit, brief) = (permits(&server, 3, HOUR).await, permits(&server, 3, HOUR / 2).await);
+    let hours = |halves: i64| halves * 1_800_000 - 60_000..=halves * 1_800_000;
+    let left = || time_to_live(&server, KEY);
+    let first = brief.try_acquire().await.unwrap();
+    assert!(hours(1).contains(&left()), "{}", left());
+    let mut second = limit.try_acquire().await.unwrap();
+    assert!(hours(2).contains(&left()), "the longer one counts: {}", left());
+    assert!(brief.try_acquire_n(2).await.is_err());
+    second.renew().await.unwrap();
+    assert!(hours(2).contains(&left()), "{}", left());
+    assert!(second.release().await.unwrap());
+    assert!(hours(1).contains(&left()), "the shorter one is left: {}", left());
+    // A key that was made to live for ever heals itself.
+    let _: () = server.connection().persist(KEY).unwrap();
+    let third = brief.try_acquire().await.unwrap();
+    assert!(hours(1).contains(&left()), "{}", left());
+    assert!(first.release().await.unwrap() && third.release().await.unwrap());
+    assert_eq!(left(), -2);
 }
 
 #[tokio::test]
@@ -110,10 +142,10 @@ async fn a_late_release_gives_back_nothing_that_is_anothers() {
 #[tokio::test]
 async fn a_permit_that_is_renewed_outlives_its_lease() {
     let server = Server::start();
-    let limit = permits(&server, 1, Duration::from_millis(400)).await;
+    let limit = permits(&server, 1, Duration::from_millis(1_200)).await;
     let mut permit = limit.try_acquire().await.unwrap();
     let work = async {
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
         limit.try_acquire().await.map(drop)
     };
     let seen = permit.renew_during(work).await.unwrap();
@@ -129,7 +161,15 @@ async fn work_is_told_when_its_lease_is_lost() {
     let _: () = server.command("FLUSHALL");
     assert_eq!(permit.renew_during(std::future::pending::<()>()).await, Err(LeaseLost));
     // Or when no answer came until it ended.
-    let mut permit = limit.clone().with_deadline(SHORT / 10).try_acquire().await.unwrap();
+    let hasty = limit.clone().with_deadline(SHORT / 3);
+    let acquired = async {
+        loop {
+            if let Ok(permit) = hasty.try_acquire().await {
+                break permit;
+            }
+        }
+    };
+    let mut permit = tokio::time::timeout(PATIENCE, acquired).await.unwrap();
     server.signal("STOP");
     assert_eq!(permit.renew_during(std::future::pending::<()>()).await, Err(LeaseLost));
     server.signal("CONT");
@@ -167,6 +207,12 @@ async fn c90_a_permit_whose_answer_was_lost_is_given_back() {
     let gone = tokio::time::timeout(Duration::from_millis(50), patient.try_acquire_n(3)).await;
     assert!(gone.is_err());
     server.signal("CONT");
+    let given_back = async {
+        while proxy.scripts() < 4 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, given_back).await.unwrap();
     until_free(&direct).await;
     assert_eq!(proxy.scripts(), 4, "each was asked once, and given back once");
 }
