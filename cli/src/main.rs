@@ -9,6 +9,7 @@ mod output;
 mod plan;
 mod plot;
 mod replay;
+mod store;
 mod text;
 mod trace;
 

@@ -99,6 +99,17 @@ local function number(at)
   return tonumber(ARGV[asked + at])
 end
 
+-- The estimate and the true cost, then when it was charged and what the bucket was then: six numbers.
+local function settle(bucket, at)
+  local estimate, actual = number(at + 1), number(at + 2)
+  if actual > estimate then
+    charge(bucket, actual - estimate)
+  else
+    give(bucket, due(bucket, estimate - actual, number(at + 3), number(at + 4), number(at + 5), number(at + 6)))
+  end
+end
+
+-- All verbs but 'acquire' and 'settle' are about one bucket.
 local verb, bucket = ARGV[1], buckets[1]
 
 if verb == 'acquire' then
@@ -139,11 +150,8 @@ elseif verb == 'charge' then
 elseif verb == 'refund' then
   give(bucket, number(1))
 elseif verb == 'settle' then
-  -- The estimate and the true cost, then when it was charged and what the bucket was then.
-  if number(2) > number(1) then
-    charge(bucket, number(2) - number(1))
-  else
-    give(bucket, due(bucket, number(1) - number(2), number(3), number(4), number(5), number(6)))
+  for at = 1, #buckets do
+    settle(buckets[at], 6 * (at - 1))
   end
 elseif verb == 'pause' then
   bucket.hold = math.max(bucket.hold, bucket.last + number(1))
@@ -156,5 +164,7 @@ elseif verb == 'peek' then
 else
   return redis.error_reply('TOLLGATE no such verb')
 end
-store(bucket)
+for at = 1, #buckets do
+  store(buckets[at])
+end
 return 0

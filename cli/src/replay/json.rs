@@ -32,9 +32,18 @@ struct Outcome<'a> {
     capacity: u64,
     least_available: u64,
     #[serde(flatten)]
+    store: Option<InStore>,
+    #[serde(flatten)]
     keys: Option<Keys<'a>>,
     #[serde(flatten)]
     form: Option<InForm>,
+}
+
+/// With `--redis`, of the bucket in the store: how often the one in memory decided otherwise.
+#[derive(Serialize)]
+struct InStore {
+    store: &'static str,
+    decided_otherwise: u64,
 }
 
 /// With `--algorithm`: how the limit decides, and the most it admitted in any interval as long as its period.
@@ -106,6 +115,7 @@ impl<'a> Outcome<'a> {
             mean_wait_seconds: mean.map(|mean| mean.as_secs_f64()),
             capacity: lane.capacity(),
             least_available: lane.least_available(),
+            store: lane.otherwise().map(|decided_otherwise| InStore { store: "redis", decided_otherwise }),
             keys: lane.keys().map(Keys::new),
             form: lane.form().map(|form| InForm {
                 algorithm: form.algorithm.name(),

@@ -1,16 +1,20 @@
 //! One limit under replay: what it decided, in all and over time.
 
+use std::rc::Rc;
 use std::time::Duration;
 
-use tollgate::{Denied, Quota};
+use tollgate::Quota;
 
 use super::by_key::ByKey;
+use super::decision::Decision;
 use super::limiter::{Alone, Limiter};
 use super::period::InPeriod;
 use super::series::Course;
+use super::told::Told;
 use super::windows::ByWindows;
 use crate::args::{Algorithm, Limit};
 use crate::failure::Failure;
+use crate::store::Store;
 use crate::trace::Arrival;
 
 /// Requests of one outcome and the sum of their costs.
@@ -57,12 +61,12 @@ impl Tally {
         Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
-    fn add(&mut self, cost: u64, decision: &Result<(), Denied>) {
+    fn add(&mut self, cost: u64, decision: Decision) {
         match decision {
-            Ok(()) => self.admitted.add(cost),
-            Err(Denied::NotYet(refusal) | Denied::NoRoom(refusal)) => self.refuse(cost, refusal.wait()),
-            Err(Denied::OverCapacity { .. }) => self.never.add(cost),
-            Err(Denied::ZeroCost) => self.zero_cost += 1,
+            Decision::Admitted => self.admitted.add(cost),
+            Decision::Refused(wait) => self.refuse(cost, wait),
+            Decision::Never => self.never.add(cost),
+            Decision::ZeroCost => self.zero_cost += 1,
         }
     }
 
@@ -83,6 +87,8 @@ pub(crate) struct Lane {
     tally: Tally,
     least_available: u64,
     course: Option<Course>,
+    /// In a store: how often the bucket in memory beside it decided otherwise.
+    otherwise: Option<u64>,
 }
 
 /// How a limit decides, where that was asked for, and what its last period holds.
@@ -121,6 +127,13 @@ impl Lane {
         })
     }
 
+    /// One bucket for all arrivals, in a store. Fails for a quota that is not kept there.
+    pub(crate) fn in_store(limit: &Limit, store: &Rc<Store>, number: usize) -> Result<Self, Failure> {
+        let limiter = Limiter::Told(Box::new(Told::new(limit, Rc::clone(store), number)?));
+        let name = format!("{}, redis", limit.text);
+        Ok(Self { name, otherwise: Some(0), ..Self::new(limit, limiter) })
+    }
+
     fn new(limit: &Limit, limiter: Limiter) -> Self {
         Self {
             name: limit.text.clone(),
@@ -131,11 +144,12 @@ impl Lane {
             tally: Tally::default(),
             least_available: limit.quota.capacity(),
             course: None,
+            otherwise: None,
         }
     }
 
     /// Puts one arrival to the limit.
-    pub(crate) fn offer(&mut self, arrival: &Arrival) {
+    pub(crate) fn offer(&mut self, arrival: &Arrival) -> Result<Decision, Failure> {
         let (at, cost) = (arrival.at, arrival.cost);
         if let Some(course) = &mut self.course {
             match (&mut self.form, &self.limiter) {
@@ -143,20 +157,21 @@ impl Lane {
                 (None, Limiter::Alone(alone)) => {
                     course.before(|now| alone.bucket().peek_at(now).available(), at)
                 }
-                (None, Limiter::ByKey(_) | Limiter::ByWindows(_)) => {}
+                (None, Limiter::ByKey(_) | Limiter::ByWindows(_) | Limiter::Told(_)) => {}
             }
         }
-        let decision = self.limiter.decide(arrival);
-        self.tally.add(cost, &decision);
+        let decision = self.limiter.decide(arrival)?;
+        self.tally.add(cost, decision);
         let left = self.limiter.left(arrival);
         self.least_available = self.least_available.min(left);
-        if let (Some(form), Ok(())) = (&mut self.form, &decision) {
+        if let (Some(form), Decision::Admitted) = (&mut self.form, decision) {
             form.in_period.admitted(at, cost);
         }
         if let Some(course) = &mut self.course {
             let level = self.form.as_mut().map_or(left, |form| form.in_period.held_at(at));
-            course.after(at, cost, decision.is_ok(), level);
+            course.after(at, cost, decision == Decision::Admitted, level);
         }
+        Ok(decision)
     }
 
     /// The limit as it was asked for, and its form where that was.
@@ -178,7 +193,7 @@ impl Lane {
     pub(crate) fn capacity(&self) -> u64 {
         match self.limiter {
             Limiter::ByWindows(_) => self.quota.tokens(),
-            Limiter::Alone(_) | Limiter::ByKey(_) => self.quota.capacity(),
+            Limiter::Alone(_) | Limiter::ByKey(_) | Limiter::Told(_) => self.quota.capacity(),
         }
     }
 
@@ -200,6 +215,18 @@ impl Lane {
         self.least_available
     }
 
+    /// The bucket in memory beside it said so.
+    pub(crate) fn compare(&mut self, own: Decision, beside: Decision) {
+        if let Some(otherwise) = self.otherwise.as_mut().filter(|_| !own.is_like(beside)) {
+            *otherwise += 1;
+        }
+    }
+
+    /// In a store: how often the bucket in memory beside it decided otherwise.
+    pub(crate) fn otherwise(&self) -> Option<u64> {
+        self.otherwise
+    }
+
     pub(crate) fn course(&self) -> Option<&Course> {
         self.course.as_ref()
     }
@@ -207,7 +234,7 @@ impl Lane {
     /// What is known of the keys, if it limits by key.
     pub(crate) fn keys(&self) -> Option<&ByKey> {
         match &self.limiter {
-            Limiter::Alone(_) | Limiter::ByWindows(_) => None,
+            Limiter::Alone(_) | Limiter::ByWindows(_) | Limiter::Told(_) => None,
             Limiter::ByKey(by_key) => Some(by_key),
         }
     }
@@ -228,7 +255,7 @@ mod tests {
         let limit: Limit = "2/s burst 3".parse().unwrap();
         let mut lane = Lane::alone(&limit, false);
         for (millis, cost) in [(0, 2), (0, 0), (0, 2), (0, 4), (250, 2), (1_000, 1)] {
-            lane.offer(&arrival(millis, cost));
+            lane.offer(&arrival(millis, cost)).unwrap();
         }
         let tally = lane.tally();
         assert_eq!(tally.admitted, Count { requests: 2, cost: 3 });

@@ -1,10 +1,13 @@
-//! What decides in a replay: one bucket or windows for all arrivals, or a bucket for each key.
+//! What decides in a replay: one bucket or windows for all arrivals, a bucket for each key, or a bucket in a store.
 
-use tollgate::{Bucket, Denied, Manual, Quota};
+use tollgate::{Bucket, Manual, Quota};
 
 use super::bound::BoundAudit;
 use super::by_key::ByKey;
+use super::decision::Decision;
+use super::told::Told;
 use super::windows::ByWindows;
+use crate::failure::Failure;
 use crate::trace::Arrival;
 
 /// A limiter on the trace's own time, and the audit of what it admitted.
@@ -12,15 +15,18 @@ pub(super) enum Limiter {
     Alone(Box<Alone>),
     ByKey(Box<ByKey>),
     ByWindows(Box<ByWindows>),
+    Told(Box<Told>),
 }
 
 impl Limiter {
-    pub(super) fn decide(&mut self, arrival: &Arrival) -> Result<(), Denied> {
-        match self {
+    /// Fails only where a store does.
+    pub(super) fn decide(&mut self, arrival: &Arrival) -> Result<Decision, Failure> {
+        Ok(match self {
             Self::Alone(alone) => alone.decide(arrival),
-            Self::ByKey(by_key) => by_key.decide(arrival),
-            Self::ByWindows(windows) => windows.decide(arrival),
-        }
+            Self::ByKey(by_key) => by_key.decide(arrival).into(),
+            Self::ByWindows(windows) => windows.decide(arrival).into(),
+            Self::Told(told) => told.decide(arrival)?,
+        })
     }
 
     /// Tokens left for whoever sent the arrival, at the time of the arrival.
@@ -29,6 +35,7 @@ impl Limiter {
             Self::Alone(alone) => alone.bucket.peek_at(arrival.at).available(),
             Self::ByKey(by_key) => by_key.left(arrival),
             Self::ByWindows(windows) => windows.left(arrival),
+            Self::Told(told) => told.left(),
         }
     }
 
@@ -37,6 +44,7 @@ impl Limiter {
             Self::Alone(alone) => alone.audit.violations(),
             Self::ByKey(by_key) => by_key.violations(),
             Self::ByWindows(windows) => windows.violations(),
+            Self::Told(told) => told.violations(),
         }
     }
 }
@@ -56,11 +64,11 @@ impl Alone {
         &self.bucket
     }
 
-    fn decide(&mut self, arrival: &Arrival) -> Result<(), Denied> {
+    fn decide(&mut self, arrival: &Arrival) -> Decision {
         let decision = self.bucket.try_acquire_n_at(arrival.cost, arrival.at);
         if decision.is_ok() {
             self.audit.admitted(arrival.at, arrival.cost);
         }
-        decision
+        decision.into()
     }
 }

@@ -2,6 +2,7 @@
 
 mod bound;
 mod by_key;
+mod decision;
 mod json;
 mod lane;
 mod limiter;
@@ -10,12 +11,18 @@ mod plot;
 mod plot_periods;
 mod series;
 mod table;
+mod told;
 mod windows;
+
+use std::rc::Rc;
+
+use tollgate::Nanos;
 
 use crate::args::{Limit, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Destination, tell};
-use crate::trace::{CostRule, Progress, Trace, Wanted};
+use crate::store::Store;
+use crate::trace::{Arrival, CostRule, Progress, Trace, Wanted};
 
 use self::lane::Lane;
 
@@ -28,6 +35,8 @@ pub(crate) struct Replayed {
     cost: CostRule,
     /// The column whose values are limited each by itself.
     key: Option<String>,
+    /// The store whose figures stand beside those in memory.
+    store: Option<Rc<Store>>,
     lanes: Vec<Lane>,
 }
 
@@ -61,13 +70,47 @@ fn replay(args: &ReplayArgs) -> Result<Replayed, Failure> {
     let file = args.file.as_deref();
     let wanted = Wanted { key: args.key.clone(), ..args.reading.wanted(file) };
     let mut trace = Trace::of(file, &wanted)?;
-    let mut lanes = lanes(args)?;
+    let store = args.redis.as_ref().map(Store::open).transpose()?.map(Rc::new);
+    let mut lanes = match &store {
+        Some(store) => beside_a_store(args, store)?,
+        None => lanes(args)?,
+    };
     let mut progress = Progress::new(file);
     while let Some(arrival) = trace.next()? {
-        lanes.iter_mut().for_each(|lane| lane.offer(&arrival));
+        match store {
+            Some(_) => offer_both(&mut lanes, &in_micros(arrival))?,
+            None => lanes.iter_mut().try_for_each(|lane| lane.offer(&arrival).map(drop))?,
+        }
         progress.step(trace.bytes());
     }
-    Ok(Replayed { trace, cost: wanted.cost, key: wanted.key, lanes })
+    Ok(Replayed { trace, cost: wanted.cost, key: wanted.key, store, lanes })
+}
+
+/// Each lane in a store is compared with the one before it, its own in memory.
+fn offer_both(lanes: &mut [Lane], arrival: &Arrival) -> Result<(), Failure> {
+    let mut beside = None;
+    for lane in lanes {
+        let decision = lane.offer(arrival)?;
+        beside.into_iter().for_each(|beside| lane.compare(decision, beside));
+        beside = Some(decision);
+    }
+    Ok(())
+}
+
+/// A store counts whole microseconds.
+fn in_micros(arrival: Arrival) -> Arrival {
+    let nanos = arrival.at.as_u64();
+    Arrival { at: Nanos::new(nanos - nanos % 1_000), ..arrival }
+}
+
+/// For each limit a lane in memory, and behind it one in the store.
+fn beside_a_store(args: &ReplayArgs, store: &Rc<Store>) -> Result<Vec<Lane>, Failure> {
+    let limits = limits(args)?;
+    let both = limits
+        .iter()
+        .zip(0..)
+        .flat_map(|(limit, number)| [Ok(Lane::alone(limit, false)), Lane::in_store(limit, store, number)]);
+    both.collect()
 }
 
 /// A lane for each limit, or for each form of each.

@@ -39,9 +39,11 @@ pub(crate) fn render(replayed: &Replayed, builtin: bool) -> String {
 }
 
 fn heading(replayed: &Replayed) -> String {
-    let Replayed { trace, cost, key, .. } = replayed;
+    let Replayed { trace, cost, key, store, .. } = replayed;
+    let store =
+        store.as_ref().map_or(String::new(), |store| format!(", in memory and in {}", plain(store.name())));
     let by_key = key.as_ref().map_or(String::new(), |key| format!(", a bucket for each {}", plain(key)));
-    format!("{}: arrivals over {}, cost {cost}{by_key}", trace.name(), span(trace.span()))
+    format!("{}: arrivals over {}, cost {cost}{by_key}{store}", trace.name(), span(trace.span()))
 }
 
 fn table(replayed: &Replayed) -> Table {
@@ -86,6 +88,10 @@ fn rows(replayed: &Replayed) -> Vec<Row<'_>> {
         ("least tokens left", Box::new(|lane| grouped(lane.least_available()))),
         ("bound violations", Box::new(|lane| grouped(lane.violations()))),
     ];
+    if replayed.store.is_some() {
+        let told = |lane: &Lane| lane.otherwise().map_or(String::new(), grouped);
+        rows.push(("decided otherwise", Box::new(told)));
+    }
     if replayed.key.is_some() {
         rows.extend(rows_of_keys());
     }

@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use redis::{Connection, Script};
 
 use super::server::Server;
+use super::told_the_time;
 use crate::oracle::{Answer, Oracle, gcd};
 
-const SCRIPT: &str = include_str!("../../../src/redis/bucket.lua");
-const MICROS: u64 = 1_000;
+pub(super) const SCRIPT: &str = include_str!("../../../src/redis/bucket.lua");
+pub(super) const MICROS: u64 = 1_000;
 
 /// A bucket whose script is told the time.
 struct Injected {
@@ -18,13 +19,9 @@ struct Injected {
 
 impl Injected {
     fn new(key: &str, tokens: u64, period_micros: u64, burst: u64) -> Self {
-        let text = SCRIPT.replace("redis.call('TIME')", "{ ARGV[#ARGV - 1], ARGV[#ARGV] }");
-        // Keys live by the server's own time, which goes on by itself.
-        let text = text.replace("'PX', ", "'PX', 3600000 + ");
-        assert!(text.contains("ARGV[#ARGV]") && text.contains("3600000 + string.format"));
         let shared = gcd(tokens.into(), period_micros.into()) as u64;
         let (p, q) = (tokens / shared, period_micros / shared);
-        Self { script: Script::new(&text), key: key.to_owned(), scale: [p, q, burst * q] }
+        Self { script: told_the_time(SCRIPT), key: key.to_owned(), scale: [p, q, burst * q] }
     }
 
     fn units(&self, tokens: u64) -> u64 {
@@ -58,36 +55,38 @@ impl Injected {
 }
 
 /// 2026, in microseconds: as large as the server's own times.
-const NOW: u64 = 1_790_000_000_000_000;
+pub(super) const NOW: u64 = 1_790_000_000_000_000;
 
 #[test]
 fn c86_a_clock_that_is_behind_refills_nothing_twice() {
-    let server = Server::start();
-    let (mut connection, limit) = (server.connection(), Injected::new("x", 150, 1_000_000, 150));
-    assert_eq!(limit.acquire(&mut connection, 2, NOW + 1_000_000), 0);
-    assert_eq!(limit.acquire(&mut connection, 10, NOW), 0);
-    let missing = limit.deficit(&mut connection, NOW + 1_000_000);
-    assert_eq!((limit.scale[2] - missing) / limit.scale[1], 138);
+    for server in Server::each() {
+        let (mut connection, limit) = (server.connection(), Injected::new("x", 150, 1_000_000, 150));
+        assert_eq!(limit.acquire(&mut connection, 2, NOW + 1_000_000), 0);
+        assert_eq!(limit.acquire(&mut connection, 10, NOW), 0);
+        let missing = limit.deficit(&mut connection, NOW + 1_000_000);
+        assert_eq!((limit.scale[2] - missing) / limit.scale[1], 138);
+    }
 }
 
 #[test]
 fn a_settlement_gives_back_what_refill_has_not() {
-    let server = Server::start();
-    let (mut connection, limit) = (server.connection(), Injected::new("x", 60_000, 60_000_000, 60_000));
-    let charged: Vec<u64> = limit.ask(&mut connection, "acquire", &[limit.units(40_000)], NOW);
-    let settle = |connection: &mut Connection, actual: u64, micros: u64| {
-        let numbers =
-            [limit.units(40_000), limit.units(actual), charged[1], charged[2], charged[3], charged[4]];
-        limit.ask::<u64>(connection, "settle", &numbers, micros)
-    };
-    // After 30 s refill has made good 30 000 of the 40 000; of a surplus of 39 000 the other 10 000 are due.
-    assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0);
-    assert_eq!(limit.deficit(&mut connection, NOW + 30_000_000), 0);
-    assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0, "a second one finds nothing due");
-    // A bucket that was full since owes nothing, whatever was charged to it later.
-    assert_eq!(limit.acquire(&mut connection, 50_000, NOW + 31_000_000), 0);
-    assert_eq!(settle(&mut connection, 0, NOW + 31_000_000), 0);
-    assert_eq!(limit.deficit(&mut connection, NOW + 31_000_000), limit.units(50_000));
+    for server in Server::each() {
+        let (mut connection, limit) = (server.connection(), Injected::new("x", 60_000, 60_000_000, 60_000));
+        let charged: Vec<u64> = limit.ask(&mut connection, "acquire", &[limit.units(40_000)], NOW);
+        let settle = |connection: &mut Connection, actual: u64, micros: u64| {
+            let numbers =
+                [limit.units(40_000), limit.units(actual), charged[1], charged[2], charged[3], charged[4]];
+            limit.ask::<u64>(connection, "settle", &numbers, micros)
+        };
+        // After 30 s refill has made good 30 000 of the 40 000; of a surplus of 39 000 the other 10 000 are due.
+        assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0);
+        assert_eq!(limit.deficit(&mut connection, NOW + 30_000_000), 0);
+        assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0, "a second one finds nothing due");
+        // A bucket that was full since owes nothing, whatever was charged to it later.
+        assert_eq!(limit.acquire(&mut connection, 50_000, NOW + 31_000_000), 0);
+        assert_eq!(settle(&mut connection, 0, NOW + 31_000_000), 0);
+        assert_eq!(limit.deficit(&mut connection, NOW + 31_000_000), limit.units(50_000));
+    }
 }
 
 proptest! {

@@ -1,13 +1,18 @@
 //! Limits in Redis, against a real server.
 
+mod all_of;
+mod cluster;
 mod exact;
+mod failover;
 mod faults;
+mod in_flight;
+mod proxy;
 mod server;
 
 use std::time::Duration;
 
-use redis::Commands;
 use redis::aio::MultiplexedConnection;
+use redis::{Commands, Script};
 use tollgate::redis::{NotRepresentable, RedisBucket, Refused};
 use tollgate::{Denied, Quota, quota};
 
@@ -15,6 +20,17 @@ use self::server::Server;
 
 /// Long enough for a server on a busy machine, for tests that are not about deadlines.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same script, with the time as its last two arguments: seconds, and microseconds.
+fn told_the_time(text: &str) -> Script {
+    let told = text.replace("redis.call('TIME')", "{ ARGV[#ARGV - 1], ARGV[#ARGV] }");
+    // Keys live by the server's own time, which goes on by itself.
+    let lasting = told
+        .replace("'PX', string.format('%.0f', ", "'PX', string.format('%.0f', 3600000 + ")
+        .replace("'PEXPIRE', key, exact(", "'PEXPIRE', key, exact(3600000 + ");
+    assert!(told != text && lasting.matches("3600000 + ").count() == 1);
+    Script::new(&lasting)
+}
 
 async fn bucket(server: &Server, quota: Quota) -> RedisBucket<MultiplexedConnection> {
     bucket_at(server, "{limits}:requests", quota).await
@@ -33,27 +49,28 @@ fn denied(refused: Result<(), Refused>) -> Denied {
 
 #[tokio::test]
 async fn all_clients_of_a_key_share_one_bucket() {
-    let server = Server::start();
-    let (first, second) =
-        (bucket(&server, quota!("1/h burst 10")).await, bucket(&server, quota!("1/h burst 10")).await);
-    first.try_acquire_n(7).await.unwrap();
-    assert_eq!(second.acquire_up_to(9).await.unwrap(), 3);
-    let wait = denied(first.try_acquire().await).wait().unwrap();
-    assert!(wait > Duration::from_secs(3_590) && wait <= Duration::from_secs(3_600), "{wait:?}");
-    second.refund(2).await.unwrap();
-    assert_eq!(first.peek().await.unwrap().available, 2);
-    first.charge(5).await.unwrap();
-    assert_eq!(second.peek().await.unwrap().debt, 3);
-    second.reset().await.unwrap();
-    first.pause_for(Duration::from_secs(60)).await.unwrap();
-    first.pause_for(Duration::from_secs(5)).await.unwrap();
-    let wait = denied(second.try_acquire().await).wait().unwrap();
-    assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(60), "{wait:?}");
-    assert_eq!(second.acquire_up_to(9).await.unwrap(), 0);
-    second.resume().await.unwrap();
-    first.try_acquire_n(10).await.unwrap();
-    let other = bucket_at(&server, "{limits}:other", quota!("1/h burst 10")).await;
-    assert_eq!(other.peek().await.unwrap().available, 10, "another key is another bucket");
+    for server in Server::each() {
+        let (first, second) =
+            (bucket(&server, quota!("1/h burst 10")).await, bucket(&server, quota!("1/h burst 10")).await);
+        first.try_acquire_n(7).await.unwrap();
+        assert_eq!(second.acquire_up_to(9).await.unwrap(), 3);
+        let wait = denied(first.try_acquire().await).wait().unwrap();
+        assert!(wait > Duration::from_secs(3_590) && wait <= Duration::from_secs(3_600), "{wait:?}");
+        second.refund(2).await.unwrap();
+        assert_eq!(first.peek().await.unwrap().available, 2);
+        first.charge(5).await.unwrap();
+        assert_eq!(second.peek().await.unwrap().debt, 3);
+        second.reset().await.unwrap();
+        first.pause_for(Duration::from_secs(60)).await.unwrap();
+        first.pause_for(Duration::from_secs(5)).await.unwrap();
+        let wait = denied(second.try_acquire().await).wait().unwrap();
+        assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(60), "{wait:?}");
+        assert_eq!(second.acquire_up_to(9).await.unwrap(), 0);
+        second.resume().await.unwrap();
+        first.try_acquire_n(10).await.unwrap();
+        let other = bucket_at(&server, "{limits}:other", quota!("1/h burst 10")).await;
+        assert_eq!(other.peek().await.unwrap().available, 10, "another key is another bucket");
+    }
 }
 
 #[tokio::test]
@@ -69,24 +86,25 @@ async fn a_cost_that_is_never_admitted_does_not_ask_the_server() {
 
 #[tokio::test]
 async fn a_surplus_comes_back_once_and_an_overrun_is_debt() {
-    let server = Server::start();
-    let limit = bucket(&server, quota!("1/h burst 60")).await;
-    let first = limit.reserve(40).await.unwrap();
-    assert!(denied(limit.try_acquire_n(30).await).wait().is_some());
-    first.settle(1).await.unwrap();
-    assert_eq!(limit.peek().await.unwrap().available, 59);
-    let second = limit.reserve(30).await.unwrap();
-    assert_eq!(second.estimate(), 30);
-    second.settle(80).await.unwrap();
-    assert_eq!(limit.peek().await.unwrap().debt, 21);
-    limit.reset().await.unwrap();
-    drop(limit.reserve(20).await.unwrap());
-    limit.reserve(10).await.unwrap().release().await.unwrap();
-    assert_eq!(
-        limit.peek().await.unwrap().available,
-        40,
-        "dropped it keeps its charge, released it gives all back"
-    );
+    for server in Server::each() {
+        let limit = bucket(&server, quota!("1/h burst 60")).await;
+        let first = limit.reserve(40).await.unwrap();
+        assert!(denied(limit.try_acquire_n(30).await).wait().is_some());
+        first.settle(1).await.unwrap();
+        assert_eq!(limit.peek().await.unwrap().available, 59);
+        let second = limit.reserve(30).await.unwrap();
+        assert_eq!(second.estimate(), 30);
+        second.settle(80).await.unwrap();
+        assert_eq!(limit.peek().await.unwrap().debt, 21);
+        limit.reset().await.unwrap();
+        drop(limit.reserve(20).await.unwrap());
+        limit.reserve(10).await.unwrap().release().await.unwrap();
+        assert_eq!(
+            limit.peek().await.unwrap().available,
+            40,
+            "dropped it keeps its charge, released it gives all back"
+        );
+    }
 }
 
 #[tokio::test]
@@ -129,67 +147,71 @@ fn time_to_live(server: &Server, key: &str) -> i64 {
 
 #[tokio::test]
 async fn c87_after_every_answer_the_key_has_a_time_to_live_or_is_gone() {
-    let server = Server::start();
-    let limit = bucket(&server, quota!("10/s burst 10")).await;
-    let is_finite = |after: &str| {
-        let left = time_to_live(&server, limit.key());
-        assert!(left == -2 || left > 0, "{left} after {after}");
-    };
-    limit.try_acquire_n(10).await.unwrap();
-    is_finite("an admission");
-    assert!(denied(limit.try_acquire_n(10).await).wait().is_some());
-    is_finite("a refusal");
-    limit.charge(100).await.unwrap();
-    is_finite("a charge");
-    limit.refund(50).await.unwrap();
-    is_finite("a refund");
-    limit.pause_for(Duration::from_secs(1)).await.unwrap();
-    is_finite("a pause");
-    limit.resume().await.unwrap();
-    is_finite("its end");
-    limit.reset().await.unwrap();
-    is_finite("a reset");
-    assert_eq!(limit.acquire_up_to(3).await.unwrap(), 3);
-    is_finite("a part");
-    limit.reserve(5).await.unwrap().settle(1).await.unwrap();
-    is_finite("a settlement");
-    // A key that was made to live for ever heals itself.
-    let _: () = server.connection().persist(limit.key()).unwrap();
-    limit.try_acquire().await.unwrap();
-    assert!(time_to_live(&server, limit.key()) > 0);
+    for server in Server::each() {
+        let limit = bucket(&server, quota!("10/s burst 10")).await;
+        let is_finite = |after: &str| {
+            let left = time_to_live(&server, limit.key());
+            assert!(left == -2 || left > 0, "{left} after {after}");
+        };
+        limit.try_acquire_n(10).await.unwrap();
+        is_finite("an admission");
+        assert!(denied(limit.try_acquire_n(10).await).wait().is_some());
+        is_finite("a refusal");
+        limit.charge(100).await.unwrap();
+        is_finite("a charge");
+        limit.refund(50).await.unwrap();
+        is_finite("a refund");
+        limit.pause_for(Duration::from_secs(1)).await.unwrap();
+        is_finite("a pause");
+        limit.resume().await.unwrap();
+        is_finite("its end");
+        limit.reset().await.unwrap();
+        is_finite("a reset");
+        assert_eq!(limit.acquire_up_to(3).await.unwrap(), 3);
+        is_finite("a part");
+        limit.reserve(5).await.unwrap().settle(1).await.unwrap();
+        is_finite("a settlement");
+        // A key that was made to live for ever heals itself.
+        let _: () = server.connection().persist(limit.key()).unwrap();
+        limit.try_acquire().await.unwrap();
+        assert!(time_to_live(&server, limit.key()) > 0);
+    }
 }
 
 #[tokio::test]
 async fn c88_a_time_to_live_is_never_rounded_to_nothing() {
-    let server = Server::start();
-    for round in 0..100 {
-        let limit = bucket_at(&server, &format!("requests:{round}"), quota!("1M/s burst 10")).await;
-        limit.try_acquire().await.unwrap();
-        // Full after a microsecond, so it may be gone by now; the server refuses a time to live of 0.
-        assert!([-2, 0, 1].contains(&time_to_live(&server, limit.key())));
+    for server in Server::each() {
+        for round in 0..100 {
+            let limit = bucket_at(&server, &format!("requests:{round}"), quota!("1M/s burst 10")).await;
+            limit.try_acquire().await.unwrap();
+            // Full after a microsecond, so it may be gone by now; the server refuses a time to live of 0.
+            assert!([-2, 0, 1].contains(&time_to_live(&server, limit.key())));
+        }
     }
 }
 
 #[tokio::test]
 async fn c89_a_time_to_live_is_in_milliseconds() {
-    let server = Server::start();
-    let limit = bucket(&server, quota!("10/s burst 10")).await;
-    limit.try_acquire().await.unwrap();
-    let left = time_to_live(&server, limit.key());
-    assert!(left == -2 || (1..=100).contains(&left), "{left}");
+    for server in Server::each() {
+        let limit = bucket(&server, quota!("10/s burst 10")).await;
+        limit.try_acquire().await.unwrap();
+        let left = time_to_live(&server, limit.key());
+        assert!(left == -2 || (1..=100).contains(&left), "{left}");
+    }
 }
 
 #[tokio::test]
 async fn c93_three_nodes_on_one_store_have_the_limit_of_one() {
-    let server = Server::start();
-    let mut admitted = 0;
-    for _ in 0..3 {
-        let node = bucket(&server, quota!("60/h burst 60")).await;
-        for _ in 0..100 {
-            admitted += u32::from(node.try_acquire().await.is_ok());
+    for server in Server::each() {
+        let mut admitted = 0;
+        for _ in 0..3 {
+            let node = bucket(&server, quota!("60/h burst 60")).await;
+            for _ in 0..100 {
+                admitted += u32::from(node.try_acquire().await.is_ok());
+            }
         }
+        assert_eq!(admitted, 60);
     }
-    assert_eq!(admitted, 60);
 }
 
 /// Eight tasks on connections of their own; what was admitted is within the bound by the server's own clock.

@@ -95,8 +95,8 @@ struct Flooded {
 
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    known("--scenario", &args.scenario, &scenarios(), args.keyed)?;
-    known("--limiter", &args.limiter, &limiters(), args.keyed)?;
+    known("--scenario", &args.scenario, &scenarios(), "with --keyed")?;
+    known("--limiter", &args.limiter, &limiters(), "with --keyed")?;
     let compared = plan(args).run()?;
     let told = tell(args.json.as_ref(), || json::render(&compared), || table::render(&compared));
     compared.verdict().and(told)

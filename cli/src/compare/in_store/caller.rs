@@ -1,0 +1,92 @@
+//! The limiters that are compared, and one call of each.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use tollgate::redis::{RedisBucket, Refused, StoreError};
+use tollgate::{Bucket, Clock, Quota};
+
+use crate::failure::Failure;
+
+/// How long a call may take under load: what is measured is the server, not the patience of its callers.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// A limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A bucket in this process: what the others are measured by.
+    InProcess,
+    /// A call of the script for each decision.
+    Direct,
+}
+
+/// A limiter that can be asked. Clones share one bucket.
+#[derive(Clone)]
+pub(super) enum Caller {
+    InProcess(Rc<Bucket>),
+    Direct(Rc<RedisBucket<MultiplexedConnection>>),
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 2] = [Self::InProcess, Self::Direct];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::InProcess => "tollgate/bucket",
+            Self::Direct => "redis/direct",
+        }
+    }
+
+    /// A fresh bucket under a key that nobody else has.
+    pub(super) fn caller(
+        self,
+        connection: MultiplexedConnection,
+        key: &str,
+        quota: Quota,
+    ) -> Result<Caller, Failure> {
+        Ok(match self {
+            Self::InProcess => Caller::InProcess(Bucket::new(quota).into()),
+            Self::Direct => {
+                let bucket = RedisBucket::new(connection, key, quota);
+                let bucket = bucket.map_err(|error| Failure::Input(format!("--redis: {error}")))?;
+                Caller::Direct(bucket.with_deadline(DEADLINE).into())
+            }
+        })
+    }
+}
+
+impl Caller {
+    /// Calls that are timed together: to time one alone would take longer than the call, in the process.
+    pub(super) fn lap(&self) -> u64 {
+        match self {
+            Self::InProcess(_) => 1_024,
+            Self::Direct(_) => 1,
+        }
+    }
+
+    /// By a clock in this process, if it has one; in nanoseconds.
+    pub(super) fn now(&self) -> Option<u64> {
+        match self {
+            Self::InProcess(bucket) => Some(bucket.clock().now().as_u64()),
+            Self::Direct(_) => None,
+        }
+    }
+
+    /// One token, or none.
+    pub(super) async fn decide(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::InProcess(bucket) => Ok(bucket.try_acquire().is_ok()),
+            Self::Direct(bucket) => match bucket.try_acquire().await {
+                Ok(()) => Ok(true),
+                Err(Refused::Store(error)) => Err(error),
+                Err(_) => Ok(false),
+            },
+        }
+    }
+}
+
+/// The names that `--limiter` takes.
+pub(in crate::compare) fn names() -> [&'static str; Kind::ALL.len()] {
+    Kind::ALL.map(Kind::name)
+}

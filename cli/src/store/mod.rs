@@ -1,0 +1,107 @@
+//! The server that `--redis` names, or one that the command starts for itself.
+
+mod own;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use redis::{Client, Connection, RedisError};
+
+use self::own::Own;
+use crate::failure::Failure;
+
+/// How long a server is given to take a connection, and to answer on it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where `--redis` says that the server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nowhere: one is started.
+    Own,
+    At(String),
+}
+
+/// A server that can be asked.
+pub(crate) struct Store {
+    client: Client,
+    name: String,
+    /// Ended with this.
+    _own: Option<Own>,
+}
+
+impl Store {
+    /// Starts one if none is named, and sees whether it answers.
+    pub(crate) fn open(place: &Place) -> Result<Self, Failure> {
+        match place {
+            Place::Own => {
+                let own = Own::start()?;
+                let store = Self::at(&own.url())?;
+                Ok(Self { name: own.name().to_owned(), _own: Some(own), ..store })
+            }
+            Place::At(url) => Self::at(url),
+        }
+    }
+
+    fn at(url: &str) -> Result<Self, Failure> {
+        let client = Client::open(url).map_err(|error| unusable(url, &error))?;
+        let store = Self { client, name: url.to_owned(), _own: None };
+        store.connection()?;
+        Ok(store)
+    }
+
+    /// What the results call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What many calls can be under way on.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// One call after another.
+    pub(crate) fn connection(&self) -> Result<Connection, Failure> {
+        let connect = || -> Result<Connection, RedisError> {
+            let connection = self.client.get_connection_with_timeout(PATIENCE)?;
+            connection.set_read_timeout(Some(PATIENCE))?;
+            connection.set_write_timeout(Some(PATIENCE))?;
+            Ok(connection)
+        };
+        connect().map_err(|error| unusable(&self.name, &error))
+    }
+
+    /// It stopped answering.
+    pub(crate) fn failed(&self, error: &dyn fmt::Display) -> Failure {
+        unusable(&self.name, error)
+    }
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Ok(Self::Own),
+            _ if Client::open(text).is_ok() => Ok(Self::At(text.to_owned())),
+            _ => Err("expected a URL such as redis://127.0.0.1:6379/; a trace goes before --redis".into()),
+        }
+    }
+}
+
+fn unusable(name: &str, error: &dyn fmt::Display) -> Failure {
+    Failure::Input(format!("--redis: {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_url_or_nothing() {
+        assert_eq!("".parse(), Ok(Place::Own));
+        assert_eq!("redis://host:1/".parse(), Ok(Place::At("redis://host:1/".into())));
+        let error = "trace.csv".parse::<Place>().unwrap_err();
+        assert!(error.contains("a trace goes before --redis"), "{error}");
+    }
+}

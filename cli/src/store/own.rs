@@ -1,0 +1,106 @@
+//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+
+/// Either will do, the first that is installed.
+const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+
+/// How long it is given to start.
+const START: Duration = Duration::from_secs(10);
+
+/// Between choosing a port and listening on it somebody else may take it.
+const TRIES: u32 = 5;
+
+/// See the [module](self).
+pub(super) struct Own {
+    process: Child,
+    program: &'static str,
+    port: u16,
+}
+
+impl Own {
+    pub(super) fn start() -> Result<Self, Failure> {
+        for program in PROGRAMS {
+            match Self::of(program) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                started => return started.map_err(|error| unusable(&format!("{program}: {error}"))),
+            }
+        }
+        Err(unusable(
+            "there is no redis-server on this machine: install it (on Debian: apt-get install redis-server), or name \
+             a server, as in --redis redis://127.0.0.1/",
+        ))
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}/", self.port)
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.program
+    }
+
+    fn of(program: &'static str) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            let port = free_port()?;
+            let mut own = Self { process: spawn(program, port)?, program, port };
+            if own.answers()? {
+                return Ok(own);
+            }
+        }
+        Err(io::Error::other("it ends as soon as it is started"))
+    }
+
+    /// False if it ended, as it does when the port is another's.
+    fn answers(&mut self) -> io::Result<bool> {
+        let begin = Instant::now();
+        while begin.elapsed() < START {
+            if ping(self.port).is_ok() {
+                return Ok(true);
+            }
+            if self.process.try_wait()?.is_some() {
+                return Ok(false);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Err(io::Error::other("it does not answer"))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// It hears nobody but this machine, and writes no file.
+fn spawn(program: &str, port: u16) -> io::Result<Child> {
+    let mut command = Command::new(program);
+    command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+fn ping(port: u16) -> io::Result<()> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut stream = TcpStream::connect_timeout(&address, START)?;
+    stream.set_read_timeout(Some(START))?;
+    stream.write_all(b"PING\r\n")?;
+    let mut answer = [0; 7];
+    stream.read_exact(&mut answer)?;
+    if &answer == b"+PONG\r\n" { Ok(()) } else { Err(io::Error::other("something else answers")) }
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+fn unusable(why: &str) -> Failure {
+    Failure::Input(format!("--redis: {why}"))
+}
