@@ -22,7 +22,8 @@ use crate::word::Raised;
 /// A bucket that every process has which opened it by its name: a [`Bucket`](crate::Bucket) between processes.
 ///
 /// Made by [`Region::bucket`](super::Region::bucket). All verbs keep the bucket's promises over all processes together.
-/// With the feature `budget` it can be one of several [limits](crate::budget::Limit).
+/// With the feature `budget` it can be one of several limits (`budget::Limit`). Places are not booked from it, and its quota does
+/// not change: a bucket with another quota has another name.
 ///
 /// # Cost
 ///
