@@ -4,13 +4,16 @@
 //! the project's own under the target folder. Programs of the system come from Debian's packages.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::process::Run;
 use crate::project;
 use crate::report::{Outcome, passed};
 
 const MUTANTS: &str = "27.1.0";
+
+/// nginx's Lua module, where Debian's package puts it.
+const LUA_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
 
 /// Where the project's own tools are.
 pub(crate) fn folder() -> PathBuf {
@@ -27,9 +30,22 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The servers that tests start for themselves.
+/// The servers that tests start for themselves, and the compiler of the programs that call the C interface.
 pub(crate) fn servers() -> Result<(), String> {
-    system("redis-server", "redis-server")
+    system("redis-server", "redis-server")?;
+    system("g++", "g++")?;
+    nginx()
+}
+
+/// nginx, which knows no `--version`, with its Lua module.
+fn nginx() -> Result<(), String> {
+    let is_there = || Run::new("nginx").words("-v").succeeds() && Path::new(LUA_MODULE).exists();
+    if is_there() {
+        return Ok(());
+    }
+    debian("nginx")?;
+    debian("libnginx-mod-http-lua")?;
+    is_there().then_some(()).ok_or_else(|| format!("no nginx with {LUA_MODULE}"))
 }
 
 /// The wheels: cargo-nextest, -hack, -deny, -llvm-cov and -fuzz, and z3 for Python.
