@@ -96,6 +96,8 @@ impl Deref for MappedWord {
 mod tests {
     use std::cell::Cell;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::gcra::Gcra;
     use crate::quota::Quota;
@@ -179,5 +181,65 @@ mod tests {
             arrival - 5
         });
         assert_eq!((told.get(), word.lowered(), word.undoing.load(Ordering::Relaxed)), (7, 5, 0));
+    }
+
+    /// A refund of which nobody counts anything, as when its process dies right after it.
+    fn refund_and_die(word: &MappedWord, issued: u64, units: u64) -> u64 {
+        let (gcra, _) = rules();
+        let Raised { seen, written } = word.step(|arrival| gcra.refund(arrival, issued, units));
+        seen - written
+    }
+
+    /// A charge that was admitted: when, how much, and how much of it was not given back.
+    struct Admitted {
+        issued: u64,
+        kept: u64,
+        undoable: Option<(u64, u64, u64)>,
+    }
+
+    proptest! {
+        /// What an undo gives back is net of its charge only; with all that undos gave back and was admitted again, each
+        /// refund widens the bound by its amount and no more.
+        #[test]
+        fn refunds_that_undos_do_not_know_of_widen_the_bound_once(
+            steps in proptest::collection::vec((0..5_u8, 1..=10_u64, 0..6_u64), 1..80),
+        ) {
+            let (gcra, token) = rules();
+            let (begin, mut refunded) = (gcra.issued(0), 0);
+            let (word, mut issued, mut log) = (word(begin), begin, Vec::<Admitted>::new());
+            for (verb, tokens, pick) in steps {
+                let units = tokens * token;
+                match verb {
+                    0 | 1 => {
+                        let (lowered, cost) = (word.lowered(), gcra.cost(tokens).unwrap());
+                        let raised = word.raise(|arrival| gcra.admit(arrival, issued, cost));
+                        if let Ok(Raised { written, .. }) = raised {
+                            let undoable = (verb == 0).then_some((units, written, lowered));
+                            log.push(Admitted { issued, kept: units, undoable });
+                        }
+                    }
+                    2 => {
+                        let mut open: Vec<_> = log.iter_mut().filter(|one| one.undoable.is_some()).collect();
+                        let which = pick as usize % open.len().max(1);
+                        let Some(one) = open.get_mut(which) else { continue };
+                        let Some((units, written, before)) = one.undoable.take() else { continue };
+                        word.undo(units, |arrival, lowered| {
+                            gcra.undo(arrival, issued, units, written, lowered.wrapping_sub(before))
+                        });
+                        // An undone charge does not count, however little came back.
+                        one.kept = 0;
+                    }
+                    3 => refunded += refund_and_die(&word, issued, units),
+                    _ => issued += pick * token / 2,
+                }
+            }
+            for (at, first) in log.iter().enumerate() {
+                let mut sum = 0;
+                for one in &log[at..] {
+                    sum += one.kept;
+                    prop_assert!(sum <= 20 * token + refunded + one.issued - first.issued);
+                }
+            }
+        }
     }
 }

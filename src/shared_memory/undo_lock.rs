@@ -11,7 +11,7 @@ use nix::libc;
 
 use super::member::byte_at;
 use super::own_file::OwnFile;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, try_lock};
 
 /// So long an undo tries to have the bucket to itself. Another one takes microseconds, so it is longer than this only beside
 /// one that was stopped in the middle, for which nobody should wait.
@@ -31,26 +31,38 @@ impl UndoLock {
 
     /// Does it while nobody else undoes anything in the slot; tells whether it was done.
     pub(super) fn alone(&self, slot: usize, act: impl FnOnce()) -> bool {
-        let mut own = lock(&self.file);
-        let Ok(file) = own.here() else { return false };
-        if !is_locked_soon(file, slot) {
-            return false;
+        let begin = Instant::now();
+        loop {
+            if let Some(mut own) = try_lock(&self.file) {
+                match own.here().ok().map(|file| (file, taken(file, slot))) {
+                    Some((file, Ok(true))) => {
+                        act();
+                        return given_up(file, slot);
+                    }
+                    Some((_, Ok(false))) => {}
+                    Some((_, Err(_))) | None => return false,
+                }
+            }
+            if begin.elapsed() > PATIENCE {
+                return false;
+            }
+            thread::yield_now();
         }
-        act();
-        // It fails for no lock that is held.
-        fcntl(file, FcntlArg::F_OFD_SETLK(&byte_at(slot_byte(slot), libc::F_UNLCK))).is_ok()
     }
 }
 
-fn is_locked_soon(file: &File, slot: usize) -> bool {
-    let begin = Instant::now();
-    loop {
-        match fcntl(file, FcntlArg::F_OFD_SETLK(&byte_at(slot_byte(slot), libc::F_WRLCK))) {
-            Ok(_) => return true,
-            Err(Errno::EAGAIN | Errno::EACCES) if begin.elapsed() < PATIENCE => thread::yield_now(),
-            Err(_) => return false,
-        }
+/// Whether the lock was taken; somebody else may have it.
+fn taken(file: &File, slot: usize) -> Result<bool, Errno> {
+    match fcntl(file, FcntlArg::F_OFD_SETLK(&byte_at(slot_byte(slot), libc::F_WRLCK))) {
+        Ok(_) => Ok(true),
+        Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+        Err(error) => Err(error),
     }
+}
+
+/// It fails for no lock that is held.
+fn given_up(file: &File, slot: usize) -> bool {
+    fcntl(file, FcntlArg::F_OFD_SETLK(&byte_at(slot_byte(slot), libc::F_UNLCK))).is_ok()
 }
 
 /// The bytes of the slots lie far behind those of the members.
