@@ -197,12 +197,19 @@ mod tests {
         undoable: Option<(u64, u64, u64)>,
     }
 
+    /// A charge that may be undone, an admission, an undo, a refund, time; refunds are rare, for they widen what is checked.
+    fn verbs() -> impl Strategy<Value = u8> {
+        prop_oneof![5 => Just(0_u8), 4 => Just(1), 5 => Just(2), 1 => Just(3), 4 => Just(4)]
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
         /// What an undo gives back is net of its charge only; with all that undos gave back and was admitted again, each
         /// refund widens the bound by its amount and no more.
         #[test]
         fn refunds_that_undos_do_not_know_of_widen_the_bound_once(
-            steps in proptest::collection::vec((0..5_u8, 1..=10_u64, 0..6_u64), 1..80),
+            steps in proptest::collection::vec((verbs(), 4..=10_u64, 0..12_u64), 8..40),
         ) {
             let (gcra, token) = rules();
             let (begin, mut refunded) = (gcra.issued(0), 0);
@@ -230,14 +237,13 @@ mod tests {
                         one.kept = 0;
                     }
                     3 => refunded += refund_and_die(&word, issued, units),
-                    _ => issued += pick * token / 2,
+                    _ => issued += pick * token,
                 }
-            }
-            for (at, first) in log.iter().enumerate() {
-                let mut sum = 0;
-                for one in &log[at..] {
+                // If all that is there were admitted now: no interval that ends here has too much.
+                let mut sum = (gcra.one.units + gcra.one.spare).saturating_sub(word.arrival().saturating_sub(issued));
+                for one in log.iter().rev() {
                     sum += one.kept;
-                    prop_assert!(sum <= 20 * token + refunded + one.issued - first.issued);
+                    prop_assert!(sum <= 20 * token + refunded + issued - one.issued);
                 }
             }
         }

@@ -3,8 +3,11 @@
 
 mod server;
 
+use std::fs;
 use std::io;
 use std::path::Path;
+
+use nix::unistd::Pid;
 
 use server::Server;
 
@@ -15,12 +18,14 @@ fn main() -> io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/nginx-example");
     let server = Server::start(&folder, Path::new(LIMITS), PORT, include_str!("keys.lua"))?;
     let address = server.address();
-    println!("nginx serves at {address} with the workers {:?}; kill them if you like.", server.workers()?);
+    let workers = server.workers()?.iter().map(Pid::to_string).collect::<Vec<_>>().join(" and ");
+    println!("nginx serves at {address} with the workers {workers}; kill them if you like.");
     println!("\nA request of 4000 bytes costs 1000 tokens; the sixth of these is refused:\n");
     println!(
         "    head -c 4000 /dev/zero | curl -i -H 'Authorization: Bearer key-of-acme' --data-binary @- http://{address}/\n"
     );
     println!("Enter ends it.");
     io::stdin().read_line(&mut String::new())?;
-    Ok(())
+    drop(server);
+    fs::remove_file(LIMITS)
 }

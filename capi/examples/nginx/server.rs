@@ -61,7 +61,8 @@ impl Server {
 
     fn wait_until_it_serves(&mut self) -> io::Result<()> {
         let begin = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
+        // There are workers only once the address is nginx's.
+        while TcpStream::connect(self.address).is_err() || self.workers()?.is_empty() {
             if let Some(status) = self.master.try_wait()? {
                 return Err(io::Error::other(format!("nginx has ended: {status}")));
             }
