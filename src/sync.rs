@@ -20,7 +20,7 @@ pub(crate) use core::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-#[cfg(feature = "keyed")]
+#[cfg(any(feature = "keyed", feature = "shared-memory"))]
 pub(crate) use self::mutex::try_lock;
 #[cfg(any(
     feature = "adjust",
@@ -67,7 +67,7 @@ mod mutex {
     }
 
     /// [`lock`], unless another thread holds it.
-    #[cfg(feature = "keyed")]
+    #[cfg(any(feature = "keyed", feature = "shared-memory"))]
     pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<impl DerefMut<Target = T>> {
         use std::sync::TryLockError;
 

@@ -159,13 +159,7 @@ impl Word {
 
     /// Lowers the arrival point to what `next` makes of it, without accounting for it: for words whose charges are never
     /// undone. A retired word stays as it is; tells whether it is in force.
-    #[cfg(any(
-        feature = "adjust",
-        feature = "budget",
-        feature = "keyed",
-        feature = "shared-memory",
-        feature = "window"
-    ))]
+    #[cfg(any(feature = "adjust", feature = "budget", feature = "keyed", feature = "window"))]
     pub(crate) fn lower(&self, next: impl Fn(u64) -> u64) -> bool {
         let mut seen = self.arrival();
         while seen != RETIRED {
@@ -175,6 +169,20 @@ impl Word {
             }
         }
         false
+    }
+
+    /// Moves the arrival point to what `next` makes of it, which is told from a word that was acquired: for words whose
+    /// lowerings are accounted for elsewhere.
+    #[cfg(feature = "shared-memory")]
+    pub(crate) fn step(&self, next: impl Fn(u64) -> u64) -> Raised {
+        let mut seen = self.arrival.load(Ordering::Acquire);
+        loop {
+            let written = next(seen);
+            match self.exchange(seen, written, Ordering::Release, Ordering::Acquire) {
+                Ok(()) => return Raised { seen, written },
+                Err(changed) => seen = changed,
+            }
+        }
     }
 
     /// Puts it to `arrival`, with nothing admitted before the reading `hold`, while nobody else uses it.

@@ -122,7 +122,7 @@ impl Ruled<'_> {
 
     /// Gives `cost` tokens back, up to a full bucket, to a word whose charges are never undone; tells whether the word is
     /// in force.
-    #[cfg(any(feature = "adjust", feature = "keyed", feature = "shared-memory"))]
+    #[cfg(any(feature = "adjust", feature = "keyed"))]
     pub(crate) fn refund(self, cost: u64, now: Nanos) -> bool {
         let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
         self.word.lower(|arrival| self.gcra.refund(arrival, issued, units))

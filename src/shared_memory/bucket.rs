@@ -1,11 +1,14 @@
 //! A bucket whose word lies in the mapped file.
 
 use std::fmt;
+use std::sync::Arc;
 
 use core::time::Duration;
 
+use super::charge::SharedCharge;
 use super::clock::MachineClock;
 use super::mapping::MappedSlot;
+use super::opened::Opened;
 use crate::bucket::Ruled;
 use crate::clock::Clock;
 use crate::decision::Denied;
@@ -14,25 +17,29 @@ use crate::level::Level;
 use crate::limiter::Limiter;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
+use crate::word::Raised;
 
 /// A bucket that every process has which opened it by its name: a [`Bucket`](crate::Bucket) between processes.
 ///
 /// Made by [`Region::bucket`](super::Region::bucket). All verbs keep the bucket's promises over all processes together.
-/// Charges cannot be undone: whoever is to give one back may have ended.
+/// With the feature `budget` it can be one of several limits (`budget::Limit`). Places are not booked from it, and its quota does
+/// not change: a bucket with another quota has another name.
 ///
 /// # Cost
 ///
 /// That of a [`Bucket`](crate::Bucket): a reading of the counter and one compare-exchange, and one hop to the mapped word.
+/// Only an [undo](SharedCharge::undo) takes a lock.
 pub struct SharedBucket {
     quota: Quota,
     gcra: Gcra,
     clock: MachineClock,
     slot: MappedSlot,
+    opened: Arc<Opened>,
 }
 
 impl SharedBucket {
-    pub(super) fn new(slot: MappedSlot, quota: Quota, clock: MachineClock) -> Self {
-        Self { quota, gcra: Gcra::new(&quota), clock, slot }
+    pub(super) fn new(opened: Arc<Opened>, slot: MappedSlot, quota: Quota) -> Self {
+        Self { quota, gcra: Gcra::new(&quota), clock: opened.clock().clone(), slot, opened }
     }
 
     /// Admits one token now, or refuses and consumes nothing.
@@ -88,14 +95,60 @@ impl SharedBucket {
         if most == 0 { 0 } else { self.ruled().lend(1, most, 0, now).unwrap_or(0) }
     }
 
+    /// Admits `cost` tokens as [`try_acquire_n`](Self::try_acquire_n) does, in a way that can be undone.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_n`](Self::try_acquire_n).
+    pub fn try_charge(&self, cost: u64) -> Result<SharedCharge<'_>, Denied> {
+        self.try_charge_at(cost, self.clock.now())
+    }
+
+    /// [`try_charge`](Self::try_charge) at a reading of the region's clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_n`](Self::try_acquire_n).
+    pub fn try_charge_at(&self, cost: u64, now: Nanos) -> Result<SharedCharge<'_>, Denied> {
+        let asked = self.gcra.cost(cost)?;
+        let lowered = self.slot.word.lowered();
+        let written = self.ruled().admit(&asked, now)?;
+        Ok(SharedCharge { bucket: self, units: asked.units, written, lowered })
+    }
+
+    /// What [`try_acquire_n_at`](Self::try_acquire_n_at) would answer; it takes nothing.
+    #[cfg(feature = "budget")]
+    #[inline]
+    pub(super) fn would_admit_at(&self, cost: u64, now: Nanos) -> Result<(), Denied> {
+        self.ruled().would_admit(self.gcra.cost(cost)?, now)
+    }
+
     /// Takes `cost` tokens whether they are there or not; what is not there becomes debt.
-    pub fn charge(&self, cost: u64) {
-        self.charge_at(cost, self.clock.now());
+    pub fn charge(&self, cost: u64) -> SharedCharge<'_> {
+        self.charge_at(cost, self.clock.now())
     }
 
     /// [`charge`](Self::charge) at a reading of the region's clock.
-    pub fn charge_at(&self, cost: u64, now: Nanos) {
-        self.ruled().charge(self.gcra.units(cost), now);
+    pub fn charge_at(&self, cost: u64, now: Nanos) -> SharedCharge<'_> {
+        let lowered = self.slot.word.lowered();
+        let (Raised { written, .. }, units) = self.ruled().charge(self.gcra.units(cost), now);
+        SharedCharge { bucket: self, units, written, lowered }
+    }
+
+    /// The undo of a charge, with readings of the region's clock.
+    pub(super) fn give_back(&self, charge: &SharedCharge<'_>, now: impl Fn() -> Nanos) {
+        let &SharedCharge { units, written, lowered: before, .. } = charge;
+        let _is_done = self.opened.undoing_alone(&self.slot, || {
+            self.slot.word.undo(units, |arrival, lowered| {
+                let issued = self.gcra.issued(now().as_u64());
+                self.gcra.undo(arrival, issued, units, written, lowered.wrapping_sub(before))
+            });
+        });
+    }
+
+    /// Whole tokens.
+    pub(super) fn tokens(&self, units: u64) -> u64 {
+        units / self.gcra.one.units
     }
 
     /// Gives `cost` tokens back, up to a full bucket. Each refund may widen the bound by its amount, as
@@ -106,7 +159,8 @@ impl SharedBucket {
 
     /// [`refund`](Self::refund) at a reading of the region's clock.
     pub fn refund_at(&self, cost: u64, now: Nanos) {
-        self.ruled().refund(cost, now);
+        let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
+        self.slot.word.lower(|arrival| self.gcra.refund(arrival, issued, units));
     }
 
     /// Admits nothing, in any process, before the region's clock reads `until`. Neither a shorter pause nor a refund nor a
@@ -135,15 +189,28 @@ impl SharedBucket {
         self.ruled().peek(now)
     }
 
-    /// Puts the bucket back to its initial fill; a debt is forgotten, a pause is not.
+    /// Puts the bucket back to its initial fill; a debt is forgotten, a pause is not. Earlier charges cannot be undone any more.
     pub fn reset(&self) {
         self.reset_at(self.clock.now());
     }
 
     /// [`reset`](Self::reset) at a reading of the region's clock.
     pub fn reset_at(&self, now: Nanos) {
-        let initial = self.gcra.holding(self.gcra.issued(now.as_u64()), self.quota.initial_tokens());
-        self.slot.word.lower(|_| initial);
+        let issued = self.gcra.issued(now.as_u64());
+        self.slot.word.place(self.gcra.holding(issued, self.quota.initial_tokens()), issued);
+    }
+
+    /// Empties the bucket and tells how many whole tokens that took; a debt stays as it is.
+    pub fn drain(&self) -> u64 {
+        self.drain_at(self.clock.now())
+    }
+
+    /// [`drain`](Self::drain) at a reading of the region's clock.
+    pub fn drain_at(&self, now: Nanos) -> u64 {
+        let issued = self.gcra.issued(now.as_u64());
+        let empty = self.gcra.holding(issued, 0);
+        let Raised { seen, .. } = self.slot.word.raise_always(|arrival| arrival.max(empty));
+        self.gcra.available(seen.saturating_sub(issued))
     }
 
     /// The quota, which is the same in all processes.

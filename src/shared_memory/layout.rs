@@ -10,8 +10,8 @@ use core::time::Duration;
 use crossbeam_utils::CachePadded;
 
 use super::error::SharedError;
+use super::mapped_word::MappedWord;
 use crate::quota::{Fill, Quota};
-use crate::word::Word;
 
 /// The first word of the file, written last.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"tollgate");
@@ -67,7 +67,7 @@ pub(super) struct Slot {
     /// Tokens, seconds and nanoseconds of the period, capacity, tokens at the start. Of permits the capacity alone.
     quota: [AtomicU64; 5],
     checksum: AtomicU64,
-    pub(super) word: CachePadded<Word>,
+    pub(super) word: CachePadded<MappedWord>,
     /// Permits held by each member.
     pub(super) held: [AtomicU32; MEMBERS],
 }

@@ -52,6 +52,7 @@ impl Mapping {
 /// A slot, and the mapping that it lies in.
 pub(super) struct MappedSlot {
     slot: NonNull<Slot>,
+    at: usize,
     _mapping: Arc<Mapping>,
 }
 
@@ -59,7 +60,12 @@ impl MappedSlot {
     /// The slot at this place; `None` if there are not so many.
     pub(super) fn new(mapping: &Arc<Mapping>, at: usize) -> Option<Self> {
         let slot = NonNull::from(mapping.slots().get(at)?);
-        Some(Self { slot, _mapping: Arc::clone(mapping) })
+        Some(Self { slot, at, _mapping: Arc::clone(mapping) })
+    }
+
+    /// Its place among the slots of the file.
+    pub(super) fn place(&self) -> usize {
+        self.at
     }
 }
 

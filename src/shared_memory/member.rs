@@ -10,7 +10,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::process;
 
 use nix::errno::Errno;
@@ -19,6 +18,7 @@ use nix::libc::{self, flock};
 
 use super::layout::{MEMBERS, Slot};
 use super::mapping::Mapping;
+use super::own_file::OwnFile;
 use crate::sync::Ordering;
 
 #[derive(Debug)]
@@ -38,8 +38,7 @@ pub(super) struct Ticket {
 impl Member {
     /// A new member of the file, if there are fewer than [`MEMBERS`]. The file is locked.
     pub(super) fn join(file: &File, mapping: &Mapping) -> io::Result<Option<Self>> {
-        let own =
-            File::options().read(true).write(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        let own = OwnFile::again(file)?;
         for index in 0..MEMBERS {
             match fcntl(&own, FcntlArg::F_OFD_SETLK(&byte(index, libc::F_WRLCK))) {
                 Ok(_) => {
@@ -84,13 +83,17 @@ fn held(slot: &Slot, index: usize) -> u32 {
     slot.held.get(index).map_or(0, |held| held.load(Ordering::SeqCst))
 }
 
-/// A lock of a member's byte; they lie far behind the end of the file, which locks need not mind.
 fn byte(index: usize, how: libc::c_int) -> flock {
     const FIRST: i64 = 1 << 40;
+    byte_at(FIRST + index as i64, how)
+}
+
+/// A lock on one byte. They lie far behind the end of the file, which locks need not mind.
+pub(super) fn byte_at(start: i64, how: libc::c_int) -> flock {
     flock {
         l_type: how as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: FIRST + index as i64,
+        l_start: start,
         l_len: 1,
         l_pid: 0,
     }

@@ -29,7 +29,7 @@
 //!
 //! A process may end at any instruction. A word is changed by one compare-exchange, so it is valid before and after; a bucket
 //! that was being made is made anew by the next who asks for it. What a process was admitted is spent, whatever becomes of
-//! it.
+//! it. A charge that was being undone is undone or stays, and holds up no other undo.
 //!
 //! # Time
 //!
@@ -39,19 +39,27 @@
 //!
 //! # Fork
 //!
-//! A forked child goes on with the buckets of its parent; there is nothing of a process in them.
+//! A forked child goes on with the buckets of its parent; there is nothing of a process in them. Locks of a file would be
+//! those of both, so the child opens the file for itself when it first needs one.
 
 mod bucket;
+mod charge;
 mod clock;
 mod error;
 mod in_flight;
 mod layout;
+#[cfg(feature = "budget")]
+mod limit;
+mod mapped_word;
 mod mapping;
 mod member;
 mod opened;
+mod own_file;
 mod region;
+mod undo_lock;
 
 pub use self::bucket::SharedBucket;
+pub use self::charge::SharedCharge;
 pub use self::clock::MachineClock;
 pub use self::error::SharedError;
 pub use self::in_flight::{NoSharedPermit, SharedInFlight, SharedPermit};

@@ -10,6 +10,8 @@ use super::error::SharedError;
 use super::layout::{MEMBERS, Slot};
 use super::mapping::{MappedSlot, Mapping};
 use super::member::{Member, Ticket, bury};
+use super::own_file::OwnFile;
+use super::undo_lock::UndoLock;
 use crate::clock::Clock;
 use crate::sync::{Mutex, Ordering, lock};
 
@@ -20,7 +22,8 @@ const LOOK_NANOS: u64 = 10_000_000;
 pub(super) struct Opened {
     path: PathBuf,
     /// Held while something is made in the file. Locks of a file are by the open file, so threads need one of their own.
-    file: Mutex<File>,
+    file: Mutex<OwnFile>,
+    undo_lock: UndoLock,
     mapping: Arc<Mapping>,
     clock: MachineClock,
     /// This process, once it wanted permits.
@@ -28,8 +31,10 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn new(path: PathBuf, file: File, mapping: Mapping, clock: MachineClock) -> Self {
-        Self { path, file: Mutex::new(file), mapping: Arc::new(mapping), clock, member: RwLock::new(None) }
+    pub(super) fn new(path: PathBuf, file: File, mapping: Mapping, clock: MachineClock) -> io::Result<Self> {
+        let undo_lock = UndoLock::new(&file)?;
+        let (file, mapping) = (Mutex::new(OwnFile::new(file)), Arc::new(mapping));
+        Ok(Self { path, file, undo_lock, mapping, clock, member: RwLock::new(None) })
     }
 
     pub(super) fn clock(&self) -> &MachineClock {
@@ -50,8 +55,14 @@ impl Opened {
         &self,
         act: impl FnOnce(&File) -> Result<T, SharedError>,
     ) -> Result<T, SharedError> {
-        let file = lock(&self.file);
-        locked(&file, &self.path, || act(&file))
+        let mut own = lock(&self.file);
+        let file = own.here().map_err(failed("cannot open again", &self.path))?;
+        locked(file, &self.path, || act(file))
+    }
+
+    /// Does something while nobody else undoes a charge of the slot; tells whether it was done.
+    pub(super) fn undoing_alone(&self, slot: &MappedSlot, act: impl FnOnce()) -> bool {
+        self.undo_lock.alone(slot.place(), act)
     }
 
     /// What shows this process to be a member; it becomes one first, if it is none.
@@ -90,11 +101,9 @@ impl Opened {
         {
             return false;
         }
-        let file = lock(&self.file);
-        if file.try_lock().is_err() {
-            return false;
-        }
-        let buried = bury(&file, &self.mapping);
+        let mut own = lock(&self.file);
+        let Some(file) = own.here().ok().filter(|file| file.try_lock().is_ok()) else { return false };
+        let buried = bury(file, &self.mapping);
         buried.is_ok() & file.unlock().is_ok()
     }
 }

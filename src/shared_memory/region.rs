@@ -69,7 +69,8 @@ impl RegionOptions {
         let file = how.open(path).map_err(failed("cannot open", path))?;
         let mapping = locked(&file, path, || self.map(&file, path))?;
         let clock = MachineClock::of(mapping.header().ticking())?;
-        Ok(Region { opened: Arc::new(Opened::new(path.into(), file, mapping, clock)) })
+        let opened = Opened::new(path.into(), file, mapping, clock);
+        Ok(Region { opened: Arc::new(opened.map_err(failed("cannot open again", path))?) })
     }
 
     /// Maps the file, after making it whole. The lock is held.
@@ -132,7 +133,7 @@ impl Region {
             },
             |slot| slot.make_bucket(name, &quota, initial(&quota, self.clock())),
         )?;
-        Ok(SharedBucket::new(slot, quota, self.clock().clone()))
+        Ok(SharedBucket::new(Arc::clone(&self.opened), slot, quota))
     }
 
     /// The permits with this name, 1 to 64 bytes long; they are made, so many, if they are not there. `limit` is 1 to 2^24.

@@ -13,6 +13,9 @@ use crate::report::{Outcome, passed};
 
 const MUTANTS: &str = "27.1.0";
 
+/// nginx's Lua module, where Debian's package puts it.
+const LUA_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
+
 /// Where the project's own tools are.
 pub(crate) fn folder() -> PathBuf {
     environment().join("bin")
@@ -28,9 +31,12 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The servers that tests start for themselves. Where Valkey cannot be had, they go without it.
+/// The servers that tests start for themselves, and the compiler of the programs that call the C interface. Where Valkey
+/// cannot be had, the tests go without it.
 pub(crate) fn servers() -> Result<(), String> {
     system("redis-server", "redis-server")?;
+    system("g++", "g++")?;
+    nginx()?;
     if let Err(why) = valkey() {
         println!("SKIP  valkey-server: {why}: scripts are tested on Redis only");
     }
@@ -63,6 +69,17 @@ fn executable(from: &Path, to: &Path) -> Result<(), String> {
         fs::set_permissions(to, fs::Permissions::from_mode(0o755)).map_err(failed)?;
     }
     Ok(())
+}
+
+/// nginx, which knows no `--version`, with its Lua module.
+fn nginx() -> Result<(), String> {
+    let is_there = || Run::new("nginx").words("-v").succeeds() && Path::new(LUA_MODULE).exists();
+    if is_there() {
+        return Ok(());
+    }
+    debian("nginx")?;
+    debian("libnginx-mod-http-lua")?;
+    is_there().then_some(()).ok_or_else(|| format!("no nginx with {LUA_MODULE}"))
 }
 
 /// The wheels: cargo-nextest, -hack, -deny, -llvm-cov and -fuzz, and z3 for Python.

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
 use tollgate::quota;
+use tollgate::shared_memory::{Region, SharedCharge};
 
 use super::Place;
 
@@ -34,6 +35,49 @@ fn a_forked_child_goes_on_with_the_bucket_of_its_parent() {
     assert_eq!(bucket.try_acquire(), Ok(()));
     assert_eq!(in_a_child(|| bucket.acquire_up_to(3) as i32), 3);
     assert_eq!(bucket.peek().available(), 1);
+}
+
+#[test]
+fn a_forked_child_undoes_what_its_parent_has_charged_or_itself() {
+    let place = Place::new();
+    let bucket = place.bucket(quota!("1/h burst 5"));
+    let parents = Cell::new(bucket.try_charge(2).ok());
+    let code = in_a_child(|| {
+        parents.take().into_iter().for_each(SharedCharge::undo);
+        bucket.charge(3).undo();
+        bucket.peek().available() as i32
+    });
+    assert_eq!(code, 5);
+}
+
+/// Locks of a file are by the open file, and a child has its parent's: without one of its own it would be alone beside it.
+#[test]
+fn a_forked_child_and_its_parent_make_buckets_beside_each_other() {
+    const EACH: usize = 400;
+    let place = Place::new();
+    let region = Region::options().slots(2 * EACH as u64 + 1).open(place.path()).unwrap();
+    let gate = region.bucket("gate", quota!("1/day burst 2")).unwrap();
+    let make = |whose: &str| {
+        gate.charge(1);
+        while gate.peek().available() > 0 {
+            std::hint::spin_loop();
+        }
+        let made = (0..EACH).map(|at| region.bucket(&format!("{whose} {at}"), quota!("1/h")));
+        made.filter(Result::is_ok).count()
+    };
+    // SAFETY: as in `in_a_child`.
+    match unsafe { fork() }.unwrap() {
+        ForkResult::Child => {
+            let code = i32::from(make("child") == EACH);
+            // SAFETY: it ends the process, and has no conditions.
+            unsafe { nix::libc::_exit(code) }
+        }
+        ForkResult::Parent { child } => {
+            let made = make("parent");
+            assert_eq!(waitpid(child, None), Ok(WaitStatus::Exited(child, 1)));
+            assert_eq!((made, region.slots()), (EACH, (2 * EACH + 1, 2 * EACH + 1)));
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod fork;
 mod in_flight;
 mod processes;
 mod region;
+mod undo;
 
 use std::path::PathBuf;
 

@@ -8,18 +8,33 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tollgate::shared_memory::{Region, SharedBucket};
+use tollgate::shared_memory::{Region, SharedBucket, SharedCharge};
 use tollgate::{Clock, Nanos, quota};
 
 use super::Place;
 use crate::support::S;
 
-const PROCESSES: u64 = 4;
 /// Little beside what four processes ask for, also where others want the processor.
 const RATE: u64 = 20_000;
-/// The folder with the file of limits; the place of a process's own count.
+/// The folder with the file of limits; the place of the first count of a process, how many threads it has, and what
+/// they do.
 const FOLDER: &str = "TOLLGATE_SHARED_FOLDER";
 const PLACE: &str = "TOLLGATE_SHARED_PLACE";
+const THREADS: &str = "TOLLGATE_SHARED_THREADS";
+const UNDOES: &str = "TOLLGATE_SHARED_UNDOES";
+
+/// How a bucket is hammered.
+#[derive(Clone, Copy)]
+struct Crowd {
+    processes: u64,
+    threads: u64,
+    /// Whether every second charge is undone.
+    undoes: bool,
+    span: Duration,
+    kills: u64,
+}
+
+const FOUR: Crowd = Crowd { processes: 4, threads: 1, undoes: false, span: Duration::from_secs(1), kills: 0 };
 
 fn bucket(folder: &Path) -> SharedBucket {
     let region = Region::open(folder.join("limits")).unwrap();
@@ -27,22 +42,38 @@ fn bucket(folder: &Path) -> SharedBucket {
     region.bucket("requests", quota!("20k/s burst 10k")).unwrap()
 }
 
-/// What each of the processes does: it counts each admission in a file after it, until the bucket is paused for good.
+/// What each of the processes does, until the bucket is paused for good.
 #[test]
 #[ignore = "run by the tests below, as a process of its own"]
 fn member() {
-    let (Ok(folder), Ok(place)) = (env::var(FOLDER), env::var(PLACE)) else { return };
-    let (folder, place) = (Path::new(&folder), place.parse::<u64>().unwrap());
-    let (bucket, counts) = (bucket(folder), counts(folder));
+    let Ok(folder) = env::var(FOLDER) else { return };
+    let number = |name| env::var(name).unwrap().parse::<u64>().unwrap();
+    let (folder, first, undoes) = (Path::new(&folder), number(PLACE), number(UNDOES) == 1);
+    let bucket = bucket(folder);
+    thread::scope(|scope| {
+        for place in first..first + number(THREADS) {
+            let bucket = &bucket;
+            scope.spawn(move || hammer(bucket, &counts(folder), place, undoes));
+        }
+    });
+}
+
+/// It counts each admission in a file after it.
+fn hammer(bucket: &SharedBucket, counts: &File, place: u64, undoes: bool) {
     let mut admitted = 0_u64;
+    let mut is_undone = false;
     loop {
-        match bucket.try_acquire() {
-            Ok(()) => {
+        is_undone = undoes && !is_undone;
+        let denied = match is_undone {
+            true => bucket.try_charge(1).map(SharedCharge::undo),
+            false => bucket.try_acquire().map(|()| {
                 admitted += 1;
                 counts.write_all_at(&admitted.to_ne_bytes(), place * 8).unwrap();
-            }
+            }),
+        };
+        match denied {
             Err(denied) if denied.wait().is_some_and(|wait| wait > Duration::from_secs(60)) => return,
-            Err(_) => {}
+            _ => {}
         }
     }
 }
@@ -57,10 +88,13 @@ fn counts(folder: &Path) -> File {
         .unwrap()
 }
 
-fn start(folder: &Path, place: u64) -> Child {
+fn start(folder: &Path, place: u64, crowd: Crowd) -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "shared_memory::processes::member", "--ignored"]);
-    command.env(FOLDER, folder).env(PLACE, place.to_string()).stdout(Stdio::null()).spawn().unwrap()
+    let numbers =
+        [(PLACE, place * crowd.threads), (THREADS, crowd.threads), (UNDOES, u64::from(crowd.undoes))];
+    command.env(FOLDER, folder).envs(numbers.map(|(name, number)| (name, number.to_string())));
+    command.stdout(Stdio::null()).spawn().unwrap()
 }
 
 fn total(folder: &Path) -> u64 {
@@ -81,28 +115,30 @@ fn wait_for(begun: impl Fn() -> bool) {
     }
 }
 
-fn hammered(span: Duration, mut kills: u64) {
+fn hammered(crowd: Crowd) {
     let place = Place::new();
     let folder = place.path().parent().unwrap().to_path_buf();
     let bucket = bucket(&folder);
-    let mut members: Vec<_> = (0..PROCESSES).map(|place| start(&folder, place)).collect();
-    wait_for(|| (0..PROCESSES).all(|place| has_begun(&folder, place)));
+    let mut members: Vec<_> = (0..crowd.processes).map(|place| start(&folder, place, crowd)).collect();
+    let threads = crowd.processes * crowd.threads;
+    wait_for(|| (0..threads).all(|place| has_begun(&folder, place)));
     let before = Look::at(&bucket, &folder);
-    let (pause, killed) = (span / (kills as u32 + 1), kills);
-    let mut next = PROCESSES;
-    while kills > 0 {
+    let pause = crowd.span / (crowd.kills as u32 + 1);
+    for kill in 0..crowd.kills {
         thread::sleep(pause);
-        let victim = next as usize % members.len();
+        let victim = kill as usize % members.len();
         members[victim].kill().unwrap();
         members[victim].wait().unwrap();
-        members[victim] = start(&folder, next);
-        (next, kills) = (next + 1, kills - 1);
+        members[victim] = start(&folder, crowd.processes + kill, crowd);
     }
     thread::sleep(pause);
     let after = Look::at(&bucket, &folder);
     bucket.pause_until(Nanos::MAX);
     members.iter_mut().for_each(|member| assert!(member.wait().unwrap().success()));
-    check(&before, &after, killed);
+    check(&before, &after, crowd);
+    bucket.reset();
+    bucket.charge(10).undo();
+    assert_eq!(bucket.peek().available(), bucket.quota().capacity(), "who died in an undo holds up none");
 }
 
 /// What was counted, what the bucket held right before and right after, and when.
@@ -125,39 +161,71 @@ impl Look {
 }
 
 /// What was admitted is what the bucket held and what was issued, less what it holds at the end: not one token more, but for one
-/// of each process that was not written yet at the first look, and not one less, but for those that were killed before
+/// of each thread that was not written yet at the first look, and not one less, but for those that were killed before
 /// they were written, and for what was admitted while the looks were taken.
-fn check(before: &Look, after: &Look, killed: u64) {
+fn check(before: &Look, after: &Look, crowd: Crowd) {
+    let threads = crowd.processes * crowd.threads;
     let issued = |begin: Nanos, end: Nanos| {
         let nanos = u128::from(end.saturating_sub(begin).as_u64());
         (nanos * u128::from(RATE)).div_ceil(u128::from(S)) as u64
     };
     let admitted = after.counted - before.counted;
-    let most = before.held_before + issued(before.begin, after.end) + PROCESSES;
+    let most = before.held_before + issued(before.begin, after.end) + threads;
     assert!(admitted + after.held_after <= most, "{admitted} of {most}: {before:?} {after:?}");
     let within_looks = issued(before.begin, before.end) + issued(after.begin, after.end) + before.held_before;
-    let missing = killed + PROCESSES + within_looks;
+    let missing = crowd.kills * crowd.threads + threads + within_looks;
     let least = (before.held_after + issued(before.end, after.begin)) * 999 / 1_000;
     assert!(admitted + after.held_before + missing >= least, "{admitted} of {least}: {before:?} {after:?}");
+    println!("{admitted} admitted of {most} at most");
 }
 
 mod stress {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     #[test]
     fn four_processes_have_the_allowance_of_one() {
-        hammered(Duration::from_secs(1), 0);
+        hammered(FOUR);
     }
 
     #[test]
     fn processes_that_are_killed_change_nothing() {
-        hammered(Duration::from_secs(2), 20);
+        hammered(Crowd { span: 2 * SECOND, kills: 20, ..FOUR });
+    }
+
+    #[test]
+    fn threads_of_two_processes_have_the_allowance_of_one() {
+        hammered(Crowd { processes: 2, threads: 16, ..FOUR });
+    }
+
+    #[test]
+    fn processes_that_are_killed_in_an_undo_change_nothing() {
+        hammered(Crowd { undoes: true, kills: 10, ..FOUR });
     }
 
     /// As long as it takes to be sure.
     #[test]
     #[ignore = "ten seconds"]
     fn a_hundred_kills_in_ten_seconds_change_nothing() {
-        hammered(Duration::from_secs(10), 100);
+        hammered(Crowd { span: 10 * SECOND, kills: 100, ..FOUR });
+    }
+
+    #[test]
+    #[ignore = "ten seconds"]
+    fn a_hundred_kills_in_undos_change_nothing() {
+        hammered(Crowd { span: 10 * SECOND, kills: 100, undoes: true, ..FOUR });
+    }
+
+    #[test]
+    #[ignore = "ten seconds"]
+    fn four_processes_have_the_allowance_of_one_for_ten_seconds() {
+        hammered(Crowd { span: 10 * SECOND, ..FOUR });
+    }
+
+    #[test]
+    #[ignore = "ten seconds"]
+    fn threads_of_two_processes_have_the_allowance_of_one_for_ten_seconds() {
+        hammered(Crowd { processes: 2, threads: 64, span: 10 * SECOND, ..FOUR });
     }
 }

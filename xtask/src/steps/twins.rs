@@ -44,6 +44,8 @@ enum Suite {
     It,
     /// The library's unit tests.
     Lib,
+    /// The integration tests of the C interface.
+    Capi,
 }
 
 /// As many as CI has time for: some three minutes. They take turns, another part every hour; that each still applies is
@@ -95,7 +97,7 @@ impl Twin {
         let name = patch.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let text = fs::read_to_string(&patch).map_err(|error| format!("{name}: {error}"))?;
         let (suite, test) =
-            caught_by(&text).ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib TEST`"))?;
+            caught_by(&text).ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib|capi TEST`"))?;
         Ok(Self { name, patch, suite, test: test.to_owned() })
     }
 
@@ -144,6 +146,7 @@ impl Suite {
             "shuttle" => Some(Self::Shuttle),
             "it" => Some(Self::It),
             "lib" => Some(Self::Lib),
+            "capi" => Some(Self::Capi),
             _ => None,
         }
     }
@@ -157,15 +160,16 @@ impl Suite {
             soon_built(checker.test()).env("LOOM_FLOORS", "off").target_of(&folder)
         };
         // Nobody debugs them, and so they are built in half the time.
-        let library = || {
-            let test = Run::cargo("test --package tollgate --all-features").target_of("twins/library");
+        let tests = |of: &str| {
+            let test = Run::cargo("test --all-features --package").arg(of).target_of("twins/library");
             test.tuned("CARGO_PROFILE_DEV_DEBUG", "none")
         };
         let run = match self {
             Self::Loom => model(LOOM),
             Self::Shuttle => model(SHUTTLE),
-            Self::It => library().words("--test it"),
-            Self::Lib => library().words("--lib"),
+            Self::It => tests("tollgate").words("--test it"),
+            Self::Lib => tests("tollgate").words("--lib"),
+            Self::Capi => tests("tollgate-capi").words("--test it"),
         };
         run.arg("--quiet").folder(tree)
     }
