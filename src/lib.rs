@@ -36,6 +36,8 @@ mod bucket;
 mod held;
 #[cfg(any(feature = "inflight", feature = "wait"))]
 mod line;
+#[cfg(any(feature = "http", feature = "upstream"))]
+mod rpc;
 
 // Floor 6: leaves, one feature each.
 #[cfg(feature = "adjust")]
@@ -60,6 +62,8 @@ pub mod budget;
 pub mod upstream;
 
 // Floor 8: edges.
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]

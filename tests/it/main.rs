@@ -18,6 +18,8 @@ mod budget;
 mod clock;
 mod decision;
 mod glance;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "inflight")]
 mod inflight;
 #[cfg(feature = "keyed")]

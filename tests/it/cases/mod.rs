@@ -16,6 +16,8 @@ mod cost;
 #[cfg(feature = "budget")]
 mod costs;
 mod extremes;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "inflight")]
 mod inflight;
 #[cfg(feature = "keyed")]
