@@ -68,6 +68,8 @@ pub mod http;
 pub mod redis;
 #[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]
 pub mod shared_memory;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]

@@ -34,6 +34,8 @@ mod sharded;
 #[cfg(all(feature = "shared-memory", target_os = "linux"))]
 mod shared_memory;
 mod snapshot;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "upstream")]
 mod upstream;
 #[cfg(feature = "wait")]

@@ -26,6 +26,8 @@ mod keyed;
 mod queue;
 mod refund;
 mod rounding;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "upstream")]
 mod upstream;
 #[cfg(feature = "wait")]
