@@ -36,6 +36,8 @@ mod bucket;
 mod held;
 #[cfg(any(feature = "inflight", feature = "wait"))]
 mod line;
+#[cfg(any(feature = "http", feature = "upstream"))]
+mod rpc;
 
 // Floor 6: leaves, one feature each.
 #[cfg(feature = "adjust")]
@@ -60,10 +62,14 @@ pub mod budget;
 pub mod upstream;
 
 // Floor 8: edges.
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]
 pub mod shared_memory;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]

@@ -11,7 +11,7 @@ const FLOORS: [(u8, &[&str]); 10] = [
     (2, &["gcra", "limiter"]),
     (3, &["level", "snapshot", "word"]),
     (4, &["bucket"]),
-    (5, &["held", "line"]),
+    (5, &["held", "line", "rpc"]),
     (6, &["sharded", "keyed", "window", "inflight", "wait", "adjust"]),
     (7, &["adjustable_shards", "budget", "upstream"]),
     (8, &["shared_memory", "redis", "http", "tower", "telemetry"]),

@@ -18,6 +18,8 @@ mod budget;
 mod clock;
 mod decision;
 mod glance;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "inflight")]
 mod inflight;
 #[cfg(feature = "keyed")]
@@ -32,6 +34,8 @@ mod sharded;
 #[cfg(all(feature = "shared-memory", target_os = "linux"))]
 mod shared_memory;
 mod snapshot;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "upstream")]
 mod upstream;
 #[cfg(feature = "wait")]

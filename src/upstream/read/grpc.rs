@@ -3,52 +3,11 @@
 use core::time::Duration;
 
 use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use prost::Message;
 
 use super::number::capped;
 use super::reading::Class;
-
-/// Binary metadata is base64; receivers accept it with padding and without (gRPC over HTTP/2, "Custom-Metadata").
-const BINARY: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
-
-/// `google.rpc.Status`, as far as it matters here.
-#[derive(Clone, PartialEq, Message)]
-struct Status {
-    #[prost(message, repeated, tag = "3")]
-    details: Vec<Any>,
-}
-
-/// `google.protobuf.Any`.
-#[derive(Clone, PartialEq, Message)]
-struct Any {
-    #[prost(string, tag = "1")]
-    type_url: String,
-    #[prost(bytes = "vec", tag = "2")]
-    value: Vec<u8>,
-}
-
-/// `google.rpc.RetryInfo`.
-#[derive(Clone, PartialEq, Message)]
-struct RetryInfo {
-    #[prost(message, optional, tag = "1")]
-    retry_delay: Option<Span>,
-}
-
-/// `google.protobuf.Duration`.
-#[derive(Clone, PartialEq, Message)]
-struct Span {
-    #[prost(int64, tag = "1")]
-    seconds: i64,
-    #[prost(int32, tag = "2")]
-    nanos: i32,
-}
+use crate::rpc::{BINARY, RetryInfo, Span, Status};
 
 /// What `grpc-status` means: `RESOURCE_EXHAUSTED` and `UNAVAILABLE` tell of a limit, other codes do not.
 pub(super) fn class(code: &str) -> Option<Class> {
@@ -64,16 +23,14 @@ pub(super) fn retry_delay(details: &[u8]) -> Result<Option<Duration>, ()> {
     let bytes = BINARY.decode(details).map_err(drop)?;
     let status = Status::decode(bytes.as_slice()).map_err(drop)?;
     let mut longest = None;
-    for detail in status.details.iter().filter(|detail| detail.type_url.ends_with("/google.rpc.RetryInfo")) {
+    for detail in status.details.iter().filter(|detail| detail.is_retry_info()) {
         let info = RetryInfo::decode(detail.value.as_slice()).map_err(drop)?;
-        longest = longest.max(info.retry_delay.and_then(Span::positive));
+        longest = longest.max(info.retry_delay.and_then(positive));
     }
     Ok(longest)
 }
 
-impl Span {
-    fn positive(self) -> Option<Duration> {
-        let nanos = i128::from(self.seconds) * 1_000_000_000 + i128::from(self.nanos);
-        u128::try_from(nanos).ok().map(capped)
-    }
+fn positive(span: Span) -> Option<Duration> {
+    let nanos = i128::from(span.seconds) * 1_000_000_000 + i128::from(span.nanos);
+    u128::try_from(nanos).ok().map(capped)
 }

@@ -16,6 +16,8 @@ mod cost;
 #[cfg(feature = "budget")]
 mod costs;
 mod extremes;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "inflight")]
 mod inflight;
 #[cfg(feature = "keyed")]
@@ -24,6 +26,8 @@ mod keyed;
 mod queue;
 mod refund;
 mod rounding;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "upstream")]
 mod upstream;
 #[cfg(feature = "wait")]

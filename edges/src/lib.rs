@@ -1,0 +1,1 @@
+//! tollgate's layers in servers of axum, hyper and tonic: tests over real sockets in `tests/`, and examples.

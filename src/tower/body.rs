@@ -1,0 +1,83 @@
+//! A body that holds a grant until its end.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::grant::{End, Grant, Open};
+
+pin_project! {
+    /// The body of a response, with what the limit gave out for it: held until the last frame has been taken, the body fails, or
+    /// it is dropped. A body that is empty from the start holds nothing.
+    pub struct Limited<B, G: Grant> {
+        #[pin]
+        body: B,
+        grant: Open<G>,
+    }
+}
+
+impl<B: Body, G: Grant> Limited<B, G> {
+    pub(super) fn new(body: B, mut grant: Open<G>) -> Self {
+        if body.is_end_stream() {
+            grant.end(End::Complete);
+        }
+        Self { body, grant }
+    }
+}
+
+impl<B: Body, G: Grant> Body for Limited<B, G> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let mut this = self.project();
+        let frame = ready!(this.body.as_mut().poll_frame(context));
+        match &frame {
+            None => this.grant.end(End::Complete),
+            Some(Err(_)) => this.grant.end(End::BodyFailed),
+            Some(Ok(frame)) => {
+                if let Some(trailers) = frame.trailers_ref() {
+                    this.grant.trailers(trailers);
+                }
+                // A server need not ask again.
+                if this.body.is_end_stream() {
+                    this.grant.end(End::Complete);
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A body for which nothing is held: that of a refusal by a layer outside of this one.
+impl<B: Body, G: Grant> From<B> for Limited<B, G> {
+    fn from(body: B) -> Self {
+        Self::new(body, Open::nothing())
+    }
+}
+
+impl<B: Default + Body, G: Grant> Default for Limited<B, G> {
+    fn default() -> Self {
+        B::default().into()
+    }
+}
+
+impl<B: fmt::Debug, G: Grant> fmt::Debug for Limited<B, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limited").field("body", &self.body).field("grant", &self.grant).finish()
+    }
+}

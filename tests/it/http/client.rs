@@ -1,0 +1,172 @@
+//! Client keys: what clients write changes nothing that proxies have written.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use proptest::prelude::*;
+use tollgate::http::{ClientKey, ClientKeys, ClientKeysError};
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn lines(name: &'static str, lines: &[&str]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        headers.append(HeaderName::from_static(name), HeaderValue::from_bytes(line.as_bytes()).unwrap());
+    }
+    headers
+}
+
+fn key(keys: &ClientKeys, peer: &str, headers: &HeaderMap) -> String {
+    keys.key(address(peer), headers).to_string()
+}
+
+#[test]
+fn forwarded_is_read_from_the_right() {
+    let keys = ClientKeys::new().behind_forwarded(1).unwrap();
+    let told = |list: &[&str]| key(&keys, "10.0.0.2", &lines("forwarded", list));
+    assert_eq!(told(&["for=6.6.6.6, for=198.51.100.9;proto=https"]), "198.51.100.9");
+    assert_eq!(told(&["for=6.6.6.6", "for=\"198.51.100.9:4711\""]), "198.51.100.9");
+    assert_eq!(told(&["for=\"6.6.6.6, for=198.51.100.9"]), "198.51.100.9", "an open quote");
+    assert_eq!(told(&["for=6.6.6.6;x=\"", "for=198.51.100.9"]), "198.51.100.9");
+    assert_eq!(told(&["for=6.6.6.6;x=\"\\, for=198.51.100.9;by=\"a,b\""]), "198.51.100.9");
+    assert_eq!(told(&["for=6.6.6.6, For=\"[2001:db8:1:2:3::4]:443\""]), "2001:db8:1:2::/64");
+    for missing in ["for=unknown", "for=_hidden", "proto=http", "", "for=6.6.6.6,"] {
+        assert_eq!(told(&[missing]), "10.0.0.2", "{missing}");
+    }
+    assert_eq!(key(&keys, "10.0.0.2", &lines("x-forwarded-for", &["6.6.6.6"])), "10.0.0.2", "another field");
+}
+
+#[test]
+fn trusted_networks_are_walked_to_the_first_that_is_not() {
+    let keys =
+        ClientKeys::new().through_x_forwarded_for(["10.0.0.0/8", "::ffff:192.0.2.1", "fd00::/8"]).unwrap();
+    let told = |peer: &str, list: &[&str]| key(&keys, peer, &lines("x-forwarded-for", list));
+    assert_eq!(told("10.0.0.2", &["6.6.6.6, 198.51.100.9, 10.1.2.3"]), "198.51.100.9");
+    assert_eq!(told("::ffff:10.0.0.2", &["6.6.6.6, 198.51.100.9, [fd00::1]:80, 192.0.2.1"]), "198.51.100.9");
+    assert_eq!(told("203.0.113.7", &["6.6.6.6"]), "203.0.113.7", "who reaches the server past the proxies");
+    assert_eq!(told("10.0.0.2", &["6.6.6.6, garbage, 10.1.2.3"]), "10.0.0.2", "a proxy that tells nothing");
+    assert_eq!(told("10.0.0.2", &["10.7.7.7, 10.1.2.3"]), "10.7.7.7", "a call from inside");
+    assert_eq!(told("10.0.0.2", &[]), "10.0.0.2");
+    let long = vec!["10.0.0.1"; 20];
+    assert_eq!(told("10.0.0.2", &long), "10.0.0.1", "it ends");
+}
+
+#[test]
+fn long_fields_and_many_lines_cost_nothing_and_prove_nothing() {
+    let keys = ClientKeys::new().behind_x_forwarded_for(2).unwrap();
+    let flood = "6.6.6.6,".repeat(100_000);
+    let told = |list: &[&str]| key(&keys, "10.0.0.2", &lines("x-forwarded-for", list));
+    assert_eq!(told(&[&format!("{flood}198.51.100.9, 10.0.0.3")]), "198.51.100.9");
+    let many = vec!["6.6.6.6"; 1000];
+    assert_eq!(told(&[&many[..], &["198.51.100.9", "10.0.0.3"]].concat()), "198.51.100.9");
+    let long = "x".repeat(10_000);
+    assert_eq!(told(&["6.6.6.6", &long]), "10.0.0.2", "not what stands before the proxy's line");
+    assert_eq!(told(&[&format!("6.6.6.6,{long}")]), "10.0.0.2");
+}
+
+#[test]
+fn a_header_is_the_key_of_who_sends_it() {
+    let keys = ClientKeys::new().header(HeaderName::from_static("x-api-key"));
+    let headers = lines("x-api-key", &["sk-1"]);
+    let found = keys.key(address("1.2.3.4"), &headers);
+    assert_eq!((found.text(), found.address()), (Some(&b"sk-1"[..]), None));
+    assert_eq!(found, keys.key(address("9.9.9.9"), &headers), "wherever it calls from");
+    assert_eq!(
+        format!("{found} {found:?}"),
+        "a text of 4 bytes ClientKey(a text of 4 bytes)",
+        "not the secret"
+    );
+
+    let as_text = keys.key(address("9.9.9.9"), &lines("x-api-key", &["1.2.3.4"]));
+    assert_ne!(as_text, keys.key(address("1.2.3.4"), &HeaderMap::new()), "a text is no address");
+    let longest = "k".repeat(256);
+    assert!(keys.key(address("1.2.3.4"), &lines("x-api-key", &[&longest])).text().is_some());
+    for list in [&[""][..], &["a", "b"], &[&"k".repeat(257)], &[]] {
+        assert_eq!(key(&keys, "1.2.3.4", &lines("x-api-key", list)), "1.2.3.4", "{list:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_an_error() {
+    for hops in [0, 17, 255] {
+        let error = ClientKeys::new().behind_forwarded(hops).unwrap_err();
+        assert_eq!(error, ClientKeysError::Hops { hops });
+        assert_eq!(error.to_string(), format!("{hops} trusted hops: it must be from 1 to 16"));
+    }
+    for bits in [0, 129] {
+        assert_eq!(ClientKeys::new().ipv6_prefix(bits).unwrap_err(), ClientKeysError::Prefix { bits });
+    }
+    for text in ["10.0.0.0/33", "proxy", "", "10/8"] {
+        let error = ClientKeys::new().through_forwarded([text]).unwrap_err();
+        assert_eq!(error, ClientKeysError::Network { text: text.to_string() });
+    }
+    assert!(ClientKeys::new().behind_x_forwarded_for(16).is_ok());
+    assert!(ClientKeys::new().ipv6_prefix(1).unwrap().ipv6_prefix(128).is_ok());
+}
+
+/// What a client may send: addresses, separators, quotes, anything.
+fn sent() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let piece = prop_oneof![
+        Just("6.6.6.6".to_string()),
+        Just("for=6.6.6.6".to_string()),
+        Just("for=\"".to_string()),
+        "[,;\"\\\\ =:\\[\\]]{1,3}",
+        "[ -~]{0,12}",
+        Just("x".repeat(300)),
+    ];
+    let line = prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat().into_bytes());
+    let line = (line, any::<bool>()).prop_map(|(mut line, is_opaque)| {
+        line.extend(is_opaque.then_some(0xff));
+        line
+    });
+    prop::collection::vec(line, 0..4)
+}
+
+fn found(
+    keys: &ClientKeys,
+    name: &'static str,
+    sent: &[Vec<u8>],
+    proxies: &[&str],
+    in_lines: bool,
+) -> ClientKey {
+    let mut lines = sent.to_vec();
+    for written in proxies {
+        match lines.last_mut().filter(|_| !in_lines) {
+            Some(line) => line.extend(format!(", {written}").bytes()),
+            None => lines.push(written.as_bytes().to_vec()),
+        }
+    }
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        headers.append(HeaderName::from_static(name), HeaderValue::from_bytes(&line).unwrap());
+    }
+    keys.key(address("10.0.0.2"), &headers)
+}
+
+proptest! {
+    /// Whatever a client sends, and whether proxies append to its line or write their own.
+    #[test]
+    fn the_key_is_what_the_trusted_proxy_has_seen(sent in sent(), in_lines: bool) {
+        let expected = ClientKeys::new().key(address("198.51.100.9"), &HeaderMap::new());
+        let xff = ["198.51.100.9", "10.0.0.3:81"];
+        let forwarded = ["for=198.51.100.9;proto=http", "for=\"10.0.0.3:81\";by=\"[fd00::1]\""];
+        let networks = ["10.0.0.0/8"];
+        let new = ClientKeys::new;
+        for (keys, name, written) in [
+            (new().behind_x_forwarded_for(2).unwrap(), "x-forwarded-for", xff),
+            (new().through_x_forwarded_for(networks).unwrap(), "x-forwarded-for", xff),
+            (new().behind_forwarded(2).unwrap(), "forwarded", forwarded),
+            (new().through_forwarded(networks).unwrap(), "forwarded", forwarded),
+        ] {
+            prop_assert_eq!(&found(&keys, name, &sent, &written, in_lines), &expected, "{}", name);
+        }
+    }
+
+    #[test]
+    fn without_trust_nothing_is_read(sent in sent()) {
+        let expected = ClientKeys::new().key(address("10.0.0.2"), &HeaderMap::new());
+        prop_assert_eq!(found(&ClientKeys::new(), "x-forwarded-for", &sent, &[], true), expected);
+    }
+}
