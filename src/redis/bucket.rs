@@ -77,6 +77,25 @@ impl<C> RedisBucket<C> {
     pub fn key(&self) -> &str {
         &self.key
     }
+
+    /// How long the server is given to answer.
+    pub fn deadline(&self) -> Duration {
+        self.store.deadline
+    }
+
+    /// Refuses a cost of zero, or above the capacity.
+    pub(super) fn check(&self, cost: u64) -> Result<(), Denied> {
+        self.gcra.cost(cost).map(drop)
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Refused for so long.
+    pub(super) fn refused_for(&self, nanos: u64) -> Denied {
+        Denied::NotYet(NotYet::new(self.gcra.rate(), 0, 0, nanos))
+    }
 }
 
 impl<C: ConnectionLike + Clone> RedisBucket<C> {
@@ -187,7 +206,7 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         let answer: Vec<u64> = self.ask("acquire", &[self.scale.units(cost)]).await?;
         match answer[..] {
             [0, at, deficit, born, given] => Ok(Charged { at, deficit, born, given }),
-            [1, micros] => Err(Refused::Denied(self.not_yet(micros))),
+            [1, micros] => Err(Refused::Denied(self.refused_for(micros.saturating_mul(1_000)))),
             _ => Err(Refused::Store(StoreError::Answer)),
         }
     }
@@ -203,15 +222,11 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         self.tell("settle", &[estimate, actual, at, deficit, born, given]).await
     }
 
-    fn not_yet(&self, micros: u64) -> Denied {
-        Denied::NotYet(NotYet::new(self.gcra.rate(), 0, 0, micros.saturating_mul(1_000)))
-    }
-
     async fn tell(&self, verb: &'static str, numbers: &[u64]) -> Result<(), StoreError> {
         self.ask::<u64>(verb, numbers).await.map(drop)
     }
 
-    async fn ask<T: redis::FromRedisValue>(
+    pub(super) async fn ask<T: redis::FromRedisValue>(
         &self,
         verb: &'static str,
         numbers: &[u64],

@@ -40,11 +40,17 @@
 //! new primary may not know the last writes of the old one; what was admitted by them may be admitted again, at most a capacity.
 
 mod bucket;
+mod circuit;
 mod error;
+mod guarded;
+mod outage;
 mod reservation;
 mod scale;
 mod store;
 
 pub use self::bucket::{RedisBucket, RedisLevel};
+pub use self::circuit::{Circuit, CircuitError, CircuitState};
 pub use self::error::{NotRepresentable, Refused, StoreError};
+pub use self::guarded::{Guarded, Refusal};
+pub use self::outage::{DecidedBy, Outage, OutageState};
 pub use self::reservation::RedisReservation;
