@@ -234,7 +234,10 @@ mod tests {
         assert_eq!(breaker.failing_since(), Some(ms(4)));
         let mut now = 6;
         for backoff in [100, 200, 350, 350] {
-            assert_eq!(breaker.state(ms(now)), CircuitState::Open { retry_in: Duration::from_millis(backoff) });
+            assert_eq!(
+                breaker.state(ms(now)),
+                CircuitState::Open { retry_in: Duration::from_millis(backoff) }
+            );
             assert_eq!(breaker.ask(ms(now + backoff - 1)), Err(Duration::from_millis(1)));
             now += backoff;
             fail(&mut breaker, ms(now));

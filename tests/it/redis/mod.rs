@@ -2,6 +2,8 @@
 
 mod exact;
 mod faults;
+mod outage;
+mod path;
 mod server;
 
 use std::time::Duration;
