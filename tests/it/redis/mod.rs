@@ -2,6 +2,9 @@
 
 mod exact;
 mod faults;
+mod leased;
+#[cfg(unix)]
+mod leased_processes;
 mod outage;
 mod path;
 mod server;
