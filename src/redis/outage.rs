@@ -20,11 +20,12 @@ use crate::wait::Jitter;
 /// * `Admit`: there is none while the outage lasts. Nothing of it is charged afterwards.
 /// * `Share`: one local bucket with an `n`th of the capacity `B`, rounded down, and an `n`th of the rate `r`. It begins full,
 ///   once, and is the same bucket in all outages: neither an outage nor its end fills it. So no instance admits more than
-///   `B/n + (r/n)*t` by itself in any time `t`, however often the store comes and goes. When the store answers again, it is
+///   `B/n + (r/n)*t` by itself in any time `t`, however often the store comes and goes. When the store answers again it is
 ///   charged what the share has admitted and its refill has not made good yet, whether the tokens are there or not. So the
-///   end of an outage is no fresh burst: for `n` instances, store and shares together admit in every interval of length `t` at
-///   most `B + r*t`, plus `(r/n)*o` for each instance that was cut off for the time `o` of it, plus `B/n` for each whose share
-///   has not been charged by its end. `docs::theory`, section 20, has why.
+///   burst of an outage is paid for before the store admits again, and its end is no fresh one: for `n` instances, store and
+///   shares together admit in every interval of length `t` at most `B + r*t`, plus `(r/n)*o` for each time `o` in which an
+///   instance was cut off, plus `B/n` for each that the store was not charged for before it last admitted something in it.
+///   The theory (section 19) has the proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outage {
     /// Refuse.

@@ -101,6 +101,7 @@ impl Line {
 impl Grant {
     /// Tokens of the store.
     pub(super) fn of_the_store(pot: &Arc<Pot>, tokens: u64) -> Self {
+        pot.grant(tokens);
         Self { decided_by: DecidedBy::Store, tokens, pot: Arc::clone(pot) }
     }
 
@@ -110,7 +111,7 @@ impl Grant {
     }
 
     pub(super) fn take(mut self) -> DecidedBy {
-        self.tokens = 0;
+        self.pot.is_granted_no_more(std::mem::take(&mut self.tokens));
         self.decided_by
     }
 }
@@ -118,6 +119,7 @@ impl Grant {
 impl Drop for Grant {
     fn drop(&mut self) {
         self.pot.put(self.tokens);
+        self.pot.is_granted_no_more(self.tokens);
     }
 }
 

@@ -5,9 +5,12 @@
 //!
 //! # Memory ordering
 //!
-//! All of it is `Relaxed` but for what the bucket does. Nothing is published by the mark and the times: they are hints. The
-//! mark is set before the supply looks at what is held, and a caller looks at it after it has taken; where both miss each
-//! other, the next caller rings, and until then nobody lacks anything.
+//! What the mark and the times say is a hint, and nothing is published by them: they are `Relaxed`. The mark is set before the
+//! supply looks at what is held, and a caller looks at it after it has taken; where both miss each other, the next caller
+//! rings, and until then nobody lacks anything.
+//!
+//! A grant that nobody takes is put back into the pot and then counted out of `granted`, with `Release`. The supply, which adds
+//! to `granted` itself, loads it with `Acquire` and then looks into the pot: what is counted out it finds there.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -48,6 +51,8 @@ pub(super) struct Pot {
     /// Who leaves less than this rings, once; 0 when someone has.
     low: AtomicU64,
     bell: Notify,
+    /// Tokens on their way to those who waited. They may come back.
+    granted: AtomicU64,
     /// The reading before which nothing more comes, and how long an answer of the store took.
     due: AtomicU64,
     trip: AtomicU64,
@@ -69,6 +74,7 @@ impl Pot {
             room: plan.root_capacity(),
             low: AtomicU64::new(0),
             bell: Notify::new(),
+            granted: AtomicU64::new(0),
             due: AtomicU64::new(0),
             trip: AtomicU64::new(1_000_000),
             line: Mutex::new(Line::default()),
@@ -83,6 +89,21 @@ impl Pot {
 
     pub(super) fn held(&self) -> u64 {
         self.bucket.peek().available()
+    }
+
+    /// What it holds, and what may come back to it. Who reads this misses nothing that was in the one and is in the other.
+    pub(super) fn held_or_granted(&self) -> u64 {
+        let granted = self.granted.load(Ordering::Acquire);
+        granted.saturating_add(self.held())
+    }
+
+    pub(super) fn grant(&self, tokens: u64) {
+        self.granted.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    /// What was granted is spent, or has been put back.
+    pub(super) fn is_granted_no_more(&self, tokens: u64) {
+        self.granted.fetch_sub(tokens, Ordering::Release);
     }
 
     pub(super) fn put(&self, tokens: u64) {

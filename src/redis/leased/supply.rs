@@ -144,8 +144,9 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         self.demand.target().saturating_add(waiting).min(self.pot.room()).saturating_sub(held)
     }
 
+    /// All that is not in shards and not spent.
     fn held(&self) -> u64 {
-        self.pot.held().saturating_add(self.kept)
+        self.pot.held_or_granted().saturating_add(self.kept)
     }
 
     /// Gives those who wait what there is, in their order; and the pot what nobody waits for.

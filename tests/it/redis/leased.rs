@@ -206,6 +206,30 @@ async fn those_who_wait_are_served_in_order_and_who_gives_up_takes_nothing() {
     assert_eq!(*order.lock().unwrap(), [0, 1, 2], "a large cost is not overtaken");
 }
 
+/// What is on its way to those who waited is in the lease until they take it: if they do not, it does not hold more than it may.
+#[tokio::test]
+async fn what_is_not_taken_comes_back_into_no_more_than_a_lease() {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let plan = plan(quota!("1/h burst 200"), 2, 16).with_threads(0);
+    let limit = leased(&path, plan, Outage::Deny).await;
+    until(async || limit.held() > 0).await;
+    let mut waiting = Vec::new();
+    while waiting.len() < 5 {
+        let mut call = Box::pin(limit.acquire_n(3));
+        // Those that find enough do not wait.
+        if tokio::time::timeout(Duration::ZERO, &mut call).await.is_err() {
+            waiting.push(call);
+        }
+    }
+    // They are all served in one draw or two; whatever is drawn besides is drawn soon after.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(waiting);
+    assert!(limit.held() <= plan.ceiling(), "{}", limit.held());
+    let spent = plan.root_capacity() - available(&server, plan).await - limit.held();
+    assert!(spent.is_multiple_of(3), "nothing is lost: {spent}");
+}
+
 #[tokio::test]
 async fn a_cost_above_the_lease_is_asked_of_the_store() {
     let server = Server::start();
