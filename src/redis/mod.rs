@@ -60,16 +60,24 @@
 
 mod all_of;
 mod bucket;
+mod circuit;
 mod error;
+mod guarded;
 mod in_flight;
+mod leased;
+mod outage;
 mod reservation;
 mod scale;
 mod store;
 
 pub use self::all_of::{AllOfRefused, NotTogether, RedisAllOf, RedisAllOfReservation};
 pub use self::bucket::{RedisBucket, RedisLevel};
+pub use self::circuit::{Circuit, CircuitError, CircuitState};
 pub use self::error::{NotRepresentable, Refused, StoreError};
+pub use self::guarded::{Guarded, Refusal};
 pub use self::in_flight::{
     LeaseLost, NoInFlight, NoRedisPermit, NotRenewed, RedisHeld, RedisInFlight, RedisPermit,
 };
+pub use self::leased::{LeasePlan, LeasePlanError, LeaseShard, Leased, LeasedBuilder, LeasedError, Supply};
+pub use self::outage::{DecidedBy, Outage, OutageState};
 pub use self::reservation::RedisReservation;
