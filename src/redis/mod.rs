@@ -32,12 +32,18 @@
 //! full bucket, and so quotas must begin full. An eviction by memory pressure is a full bucket too: use `noeviction`, or an
 //! instance of its own.
 //!
+//! # Leases
+//!
+//! A round trip for each decision is a lot where decisions are many. [`Leased`] draws tokens in the background and spends them at
+//! in-process speed, within the same bound.
+//!
 //! # Failure
 //!
 //! Every call has a deadline, and answers [`StoreError`] when the server does not answer well in time. Nothing is sent twice: a reply
 //! that was lost may have been a decision that counted, and the caller is told that it is not known. The one exception is the
 //! answer `NOSCRIPT`, after which nothing has run: the script is then sent whole. A server's clock that steps back counts as one that stands. After a failover the
 //! new primary may not know the last writes of the old one; what was admitted by them may be admitted again, at most a capacity.
+//! What decides while the server does not answer is the owner's to say: [`Guarded`] and [`Leased`] take an [`Outage`] rule.
 
 mod bucket;
 mod circuit;

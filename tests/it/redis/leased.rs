@@ -200,9 +200,17 @@ async fn those_who_wait_are_served_in_order_and_who_gives_up_takes_nothing() {
     }
     let given_up = limit.acquire_n(7);
     assert!(tokio::time::timeout(Duration::from_millis(1), given_up).await.is_err());
+    // Others come all the time who want little.
+    let hasty = limit.clone();
+    let hasty = tokio::spawn(async move {
+        while !matches!(hasty.try_acquire(), Err(Denied::OverCapacity { .. })) {
+            tokio::task::yield_now().await;
+        }
+    });
     for waiting in waiting {
-        waiting.await.unwrap();
+        tokio::time::timeout(PATIENCE, waiting).await.expect("a large cost is not starved").unwrap();
     }
+    hasty.abort();
     assert_eq!(*order.lock().unwrap(), [0, 1, 2], "a large cost is not overtaken");
 }
 
@@ -298,6 +306,39 @@ async fn without_the_store_the_lease_is_spent_and_then_the_rule_decides() {
         until(async || limit.state().failing_for.is_none() && limit.held() > 0).await;
         assert_eq!(limit.try_acquire(), Ok(DecidedBy::Store));
         limit.close().await.unwrap();
+    }
+}
+
+/// From the first call that the lease does not do for, in a process whose store has stopped or is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+#[ignore = "a time"]
+async fn the_rule_decides_ten_milliseconds_after_the_deadline_at_the_latest() {
+    let (deadline, share) = (Duration::from_millis(50), Outage::Share { instances: 4 });
+    let plan = plan(quota!("1/h burst 400"), 4, 16).with_threads(0);
+    for signal in ["STOP", "KILL"] {
+        let mut latest = Duration::ZERO;
+        for _ in 0..10 {
+            let server = Server::start();
+            let limit = Leased::builder(server.connect().await, KEY, plan).outage(share).deadline(deadline);
+            let (limit, supply) = limit.build().unwrap();
+            tokio::spawn(supply.run());
+            until(async || limit.held() > 0).await;
+            server.signal(signal);
+            let mut lacking = None;
+            let waited = loop {
+                match limit.try_acquire() {
+                    Ok(DecidedBy::Fallback) => {
+                        break lacking.map_or(Duration::ZERO, |since: Instant| since.elapsed());
+                    }
+                    Ok(DecidedBy::Store) => lacking = None,
+                    Err(_) => _ = lacking.get_or_insert_with(Instant::now),
+                }
+                tokio::time::sleep(Duration::from_micros(100)).await;
+            };
+            latest = latest.max(waited);
+        }
+        println!("{signal}: at most {latest:?} after the lease was empty, with a deadline of {deadline:?}");
+        assert!(latest < deadline + Duration::from_millis(10));
     }
 }
 
