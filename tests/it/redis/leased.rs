@@ -373,6 +373,75 @@ async fn the_end_of_an_outage_is_no_fresh_burst_for_leases() {
     assert!((all - 3 * 16..=all).contains(&left), "{left} of {all}");
 }
 
+/// Three instances that come and go, calls of all kinds, some of them given up, and a store that comes and goes too.
+async fn any_course(seed: u64, faults: bool) {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let plan = plan(quota!("1/day burst 3000"), 3, 300).with_threads(2);
+    let mut random = seed;
+    let mut below = |range: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % range
+    };
+    let mut instances = Vec::new();
+    for _ in 0..3 {
+        instances.push(leased(&path, plan, Outage::Deny).await);
+    }
+    let mut admitted = 0;
+    for _ in 0..400 {
+        let instance = below(3) as usize;
+        let (limit, cost) = (&instances[instance], 1 + below(20));
+        match below(40) {
+            0 if faults => path.cut(),
+            1 if faults => path.silence(),
+            2 if faults => path.open(),
+            3 => {
+                // A path that is silent would be waited for.
+                if faults {
+                    path.open();
+                }
+                let limit = instances.swap_remove(instance);
+                let ended = limit.close().await;
+                assert!(faults || ended.is_ok(), "{ended:?}");
+                instances.push(leased(&path, plan, Outage::Deny).await);
+            }
+            4..10 => {
+                let call = tokio::time::timeout(Duration::from_millis(below(3)), limit.acquire_n(cost));
+                admitted += if let Ok(Ok(_)) = call.await { cost } else { 0 };
+            }
+            10..25 => admitted += if limit.try_acquire_n(cost).is_ok() { cost } else { 0 },
+            25..30 => {
+                let shard = limit.shard();
+                admitted += if shard.try_acquire_n(cost).is_ok() { cost } else { 0 };
+            }
+            _ => tokio::task::yield_now().await,
+        }
+        assert!(instances.iter().all(|limit| limit.held() <= plan.ceiling()));
+    }
+    path.open();
+    for limit in instances {
+        limit.close().await.ok();
+    }
+    let found = admitted + available(&server, plan).await;
+    let all = plan.root_capacity();
+    assert!(if faults { found <= all } else { found == all }, "seed {seed}: {found} of {all}");
+    assert!(admitted > 100, "seed {seed}: {admitted}");
+}
+
+#[tokio::test]
+async fn whatever_comes_every_token_is_in_one_place() {
+    for seed in 0..4 {
+        any_course(seed, false).await;
+    }
+}
+
+#[tokio::test]
+async fn whatever_fails_no_token_is_in_two_places() {
+    for seed in 0..4 {
+        any_course(seed, true).await;
+    }
+}
+
 #[tokio::test]
 async fn without_a_number_of_instances_the_store_has_the_whole() {
     let server = Server::start();
