@@ -465,6 +465,8 @@ async fn what_cannot_be_leased_is_refused() {
     };
     let empty = error(quota!("5/s empty"), Outage::Deny);
     assert!(matches!(empty, LeasedError::NotRepresentable(NotRepresentable::InitialFill { .. })), "{empty}");
+    let fewer = error(quota!("5/s"), Outage::Share { instances: 1 });
+    assert_eq!(fewer.to_string(), "1 shares for 2 instances: must be as many at least");
     let share = error(quota!("5/s"), Outage::Share { instances: 6 });
     assert_eq!(share.to_string(), "6 shares of a capacity of 5 tokens: must be from 1 to 5");
 }
