@@ -67,13 +67,13 @@ pub struct OutageState {
 
 /// An outage rule at work.
 #[derive(Debug)]
-pub(super) struct Fallback {
+pub(super) struct Fallback<K: Clock = Monotonic> {
     rule: Outage,
     /// The share of the quota, with `Outage::Share`.
-    share: Option<Bucket>,
+    share: Option<Bucket<K>>,
     breaker: Mutex<Breaker>,
     jitter: Jitter,
-    clock: Monotonic,
+    clock: K,
     /// Whether the last call failed. It hints; what is decided by it is right either way.
     failing: AtomicU64,
     admitted: AtomicU64,
@@ -84,27 +84,34 @@ pub(super) struct Fallback {
 
 /// A call of the store that may be made. Dropped without an outcome, it was given up.
 #[must_use]
-pub(super) struct Call<'a> {
-    fallback: &'a Fallback,
+pub(super) struct Call<'a, K: Clock = Monotonic> {
+    fallback: &'a Fallback<K>,
     sent: Option<Round>,
 }
 
 /// What the store is to be charged for the time in which it was not there. Dropped without a confirmation, it stays due: a
 /// lost answer may mean that it is charged twice, which is the safe side.
 #[must_use]
-pub(super) struct Owed<'a> {
-    fallback: &'a Fallback,
+pub(super) struct Owed<'a, K: Clock = Monotonic> {
+    fallback: &'a Fallback<K>,
     admitted: u64,
     cost: u64,
 }
 
 impl Fallback {
     pub(super) fn new(rule: Outage, quota: Quota, circuit: Circuit) -> Result<Self, QuotaError> {
+        Self::with_clock(rule, quota, circuit, Monotonic::new())
+    }
+}
+
+impl<K: Clock + Clone> Fallback<K> {
+    fn with_clock(rule: Outage, quota: Quota, circuit: Circuit, clock: K) -> Result<Self, QuotaError> {
         let share = match rule {
-            Outage::Share { instances } => Some(Bucket::new(quota.smallest_share(instances)?)),
+            Outage::Share { instances } => {
+                Some(Bucket::with_clock(quota.smallest_share(instances)?, clock.clone()))
+            }
             Outage::Deny | Outage::Admit => None,
         };
-        let clock = Monotonic::new();
         Ok(Self {
             rule,
             share,
@@ -117,9 +124,11 @@ impl Fallback {
             uncharged: AtomicU64::new(0),
         })
     }
+}
 
+impl<K: Clock> Fallback<K> {
     /// Leave to ask the store, or why not.
-    pub(super) fn ask(&self) -> Result<Call<'_>, StoreError> {
+    pub(super) fn ask(&self) -> Result<Call<'_, K>, StoreError> {
         let sent = lock(&self.breaker).ask(self.now());
         match sent {
             Ok(sent) => Ok(Call { fallback: self, sent: Some(sent) }),
@@ -151,7 +160,7 @@ impl Fallback {
     }
 
     /// What the store is owed, for whoever takes it upon himself to tell.
-    pub(super) fn owed(&self) -> Option<Owed<'_>> {
+    pub(super) fn owed(&self) -> Option<Owed<'_, K>> {
         let share = self.share.as_ref()?;
         if self.uncharged.load(Ordering::Relaxed) == 0 {
             return None;
@@ -190,7 +199,7 @@ impl Fallback {
     }
 }
 
-impl Call<'_> {
+impl<K: Clock> Call<'_, K> {
     pub(super) fn answered(mut self) {
         let (now, mut breaker) = (self.fallback.now(), lock(&self.fallback.breaker));
         if let Some(sent) = self.sent.take() {
@@ -210,7 +219,7 @@ impl Call<'_> {
     }
 }
 
-impl Drop for Call<'_> {
+impl<K: Clock> Drop for Call<'_, K> {
     fn drop(&mut self) {
         if let Some(sent) = self.sent {
             lock(&self.fallback.breaker).abandoned(sent, self.fallback.now());
@@ -218,7 +227,7 @@ impl Drop for Call<'_> {
     }
 }
 
-impl Owed<'_> {
+impl<K: Clock> Owed<'_, K> {
     /// In tokens, above zero.
     pub(super) fn cost(&self) -> u64 {
         self.cost
@@ -230,74 +239,11 @@ impl Owed<'_> {
     }
 }
 
-impl Drop for Owed<'_> {
+impl<K: Clock> Drop for Owed<'_, K> {
     fn drop(&mut self) {
         self.fallback.uncharged.fetch_add(self.admitted, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::quota;
-
-    fn share() -> Fallback {
-        let rule = Outage::Share { instances: 4 };
-        Fallback::new(rule, quota!("4/h burst 42"), Circuit::default()).unwrap()
-    }
-
-    #[test]
-    fn a_share_is_charged_once_and_goes_on_being_the_same_bucket() {
-        let fallback = share();
-        assert!(fallback.owed().is_none());
-        assert_eq!(fallback.decide(7), Some(Ok(())));
-        assert!(fallback.decide(4).unwrap().is_err(), "of 10");
-        let lost = fallback.owed().unwrap();
-        assert!(fallback.owed().is_none(), "one tells");
-        drop(lost);
-        let owed = fallback.owed().unwrap();
-        assert_eq!(owed.cost(), 7);
-        // What is admitted while it is on its way stays due.
-        assert_eq!(fallback.decide(2), Some(Ok(())));
-        owed.charged();
-        assert_eq!(fallback.owed().unwrap().cost(), 2);
-        assert!(fallback.decide(2).unwrap().is_err(), "what was charged is not there again");
-        let OutageState { admitted, refused, .. } = fallback.state();
-        assert_eq!((admitted, refused), (2, 2));
-    }
-
-    #[test]
-    fn what_refill_has_made_good_is_not_owed() {
-        let rule = Outage::Share { instances: 2 };
-        let fallback = Fallback::new(rule, quota!("2G/s burst 8"), Circuit::default()).unwrap();
-        assert_eq!(fallback.decide(4), Some(Ok(())));
-        std::thread::sleep(Duration::from_millis(1));
-        assert!(fallback.owed().is_none());
-        assert_eq!(fallback.state().uncharged, 0);
-    }
-
-    #[test]
-    fn a_share_of_nothing_is_refused() {
-        let error = |instances| {
-            Fallback::new(Outage::Share { instances }, quota!("4/s"), Circuit::default()).unwrap_err()
-        };
-        assert_eq!(error(5).to_string(), "5 shares of a capacity of 4 tokens: must be from 1 to 4");
-        assert_eq!(error(0).to_string(), "0 shares of a capacity of 4 tokens: must be from 1 to 4");
-    }
-
-    #[test]
-    fn a_call_that_is_given_up_has_no_outcome() {
-        let fallback = share();
-        (0..5).for_each(|_| fallback.ask().unwrap().failed());
-        assert!(fallback.is_failing());
-        let CircuitState::Open { retry_in } = fallback.state().circuit else { panic!() };
-        assert!(retry_in <= Duration::from_millis(100), "{retry_in:?}");
-        std::thread::sleep(Duration::from_millis(101));
-        drop(fallback.ask().unwrap());
-        let probe = fallback.ask().unwrap();
-        assert!(matches!(fallback.ask(), Err(StoreError::NotAsked { .. })));
-        probe.answered();
-        assert!(!fallback.is_failing());
-        assert_eq!(fallback.state().circuit, CircuitState::Closed);
-    }
-}
+mod tests;

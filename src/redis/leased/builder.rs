@@ -34,6 +34,13 @@ pub enum LeasedError {
     NotRepresentable(NotRepresentable),
     /// The share for outages would be nothing.
     Share(QuotaError),
+    /// There would be fewer shares for outages than instances, and so more than the whole.
+    FewerShares {
+        /// Shares for outages.
+        shares: u32,
+        /// The most instances there are, by the plan.
+        instances: u32,
+    },
 }
 
 impl<C> LeasedBuilder<C> {
@@ -67,12 +74,18 @@ impl<C> LeasedBuilder<C> {
     ///
     /// # Errors
     ///
-    /// What the plan leaves to Redis cannot be kept there, or the share for outages would be nothing.
+    /// What the plan leaves to Redis cannot be kept there, or the share for outages would be nothing, or there would be fewer
+    /// shares than instances.
     pub fn build(self) -> Result<(Leased<C>, Supply<C>), LeasedError>
     where
         C: Clone,
     {
         let Self { connection, key, plan, outage, circuit, deadline } = self;
+        if let (Outage::Share { instances: shares }, Some(instances)) = (outage, plan.instances())
+            && shares < instances
+        {
+            return Err(LeasedError::FewerShares { shares, instances });
+        }
         let bucket = RedisBucket::new(connection, key, plan.root_quota())?.with_deadline(deadline);
         let fallback = Fallback::new(outage, plan.quota(), circuit)?;
         let inside = plan.in_the_process();
@@ -100,6 +113,9 @@ impl fmt::Display for LeasedError {
         match self {
             Self::NotRepresentable(error) => error.fmt(f),
             Self::Share(error) => error.fmt(f),
+            Self::FewerShares { shares, instances } => {
+                write!(f, "{shares} shares for {instances} instances: must be as many at least")
+            }
         }
     }
 }

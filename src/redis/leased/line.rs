@@ -14,6 +14,10 @@ use crate::redis::outage::DecidedBy;
 #[derive(Default)]
 pub(super) struct Line {
     waiting: VecDeque<Waiter>,
+    /// What all of them ask for, with those who have given up and are not taken out yet.
+    total: u64,
+    /// Those who have given up are taken out when so many are in line.
+    sweep_at: usize,
     closed: bool,
     /// They are told what became of the lease.
     closers: Vec<oneshot::Sender<Outcome>>,
@@ -43,7 +47,11 @@ impl Line {
         if self.closed {
             return Err(StoreError::Closed);
         }
+        if self.waiting.len() >= self.sweep_at {
+            self.sweep();
+        }
         let (answer, answered) = oneshot::channel();
+        self.total = self.total.saturating_add(cost);
         self.waiting.push_back(Waiter { cost, answer });
         Ok(answered)
     }
@@ -51,21 +59,34 @@ impl Line {
     /// What the first waiter that still waits asks for.
     pub(super) fn first(&mut self) -> Option<u64> {
         while self.waiting.front().is_some_and(|waiter| waiter.answer.is_closed()) {
-            self.waiting.pop_front();
+            self.pop();
         }
         self.waiting.front().map(|waiter| waiter.cost)
     }
 
-    /// What all of them ask for.
-    pub(super) fn total(&mut self) -> u64 {
-        self.first();
-        self.waiting.iter().fold(0, |sum, waiter| sum.saturating_add(waiter.cost))
+    /// What all of them ask for, at least.
+    pub(super) fn total(&self) -> u64 {
+        self.total
     }
 
     /// Takes the first out, to be answered.
     pub(super) fn leave(&mut self) -> Option<(u64, oneshot::Sender<Answer>)> {
         self.first()?;
-        self.waiting.pop_front().map(|Waiter { cost, answer }| (cost, answer))
+        self.pop().map(|Waiter { cost, answer }| (cost, answer))
+    }
+
+    fn pop(&mut self) -> Option<Waiter> {
+        let waiter = self.waiting.pop_front()?;
+        self.total = self.total.saturating_sub(waiter.cost);
+        Some(waiter)
+    }
+
+    /// So that who gives up behind one who waits for long does not stay for as long. Next when there are twice as many.
+    fn sweep(&mut self) {
+        const FEWEST: usize = 64;
+        self.waiting.retain(|waiter| !waiter.answer.is_closed());
+        self.total = self.waiting.iter().fold(0, |sum, waiter| sum.saturating_add(waiter.cost));
+        self.sweep_at = self.waiting.len().saturating_mul(2).max(FEWEST);
     }
 
     /// Nobody enters any more.
@@ -91,6 +112,7 @@ impl Line {
     pub(super) fn end(&mut self, outcome: Outcome) {
         self.closed = true;
         self.waiting.clear();
+        self.total = 0;
         let outcome = self.outcome.get_or_insert(outcome);
         for closer in self.closers.drain(..) {
             let _gone = closer.send(outcome.clone());
@@ -129,5 +151,29 @@ impl fmt::Debug for Line {
             .field("waiting", &self.waiting.len())
             .field("closed", &self.closed)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_given_up_does_not_stay() {
+        let mut line = Line::default();
+        let patient = line.enter(5).unwrap();
+        for _ in 0..10_000 {
+            drop(line.enter(3).unwrap());
+            assert!(line.waiting.len() <= 65);
+        }
+        let last = line.enter(2).unwrap();
+        assert!(line.total() >= 7);
+        assert_eq!(line.leave().unwrap().0, 5);
+        drop(patient);
+        assert_eq!((line.first(), line.total()), (Some(2), 2));
+        line.end(Ok(1));
+        assert!((line.first(), line.total()) == (None, 0) && line.enter(1).is_err());
+        assert!(last.blocking_recv().is_err());
+        assert!(matches!(line.outcome().blocking_recv(), Ok(Ok(1))));
     }
 }

@@ -60,6 +60,9 @@ use crate::sharded::Sharded;
 ///
 /// What it costs: a fresh limit admits `B - n*L` at once, since leases begin empty; tokens in the lease of one instance are not
 /// there for another; and the largest cost that is ever admitted is `B - n*L`, above `L` only by [`acquire_n`](Self::acquire_n).
+/// Refill is lost while the key is full, so `B - n*L` should be worth the time that a draw takes, some milliseconds, a few times.
+///
+/// What the [module](super) says of keys that are evicted, and of failovers, holds for leases too.
 ///
 /// # The size of a lease
 ///

@@ -51,6 +51,8 @@ pub struct Supply<C> {
     /// What was held when the span began, and put in since.
     given: u64,
     paused_until: Option<Nanos>,
+    /// Why the last call failed.
+    error: StoreError,
 }
 
 /// What the store answered to a draw.
@@ -85,6 +87,7 @@ impl<C> Supply<C> {
             span_end: now.saturating_add(SPAN),
             given: 0,
             paused_until: None,
+            error: StoreError::Answer,
             bucket,
             pot,
             pauser,
@@ -195,10 +198,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         let pot = Arc::clone(&self.pot);
         let call = match pot.fallback.ask() {
             Ok(call) => call,
-            Err(error) => {
-                self.due = self.after(error);
-                return None;
-            }
+            Err(error) => return self.fail(error),
         };
         let owed = pot.fallback.owed();
         match self.ask(least, most, owed.as_ref().map_or(0, Owed::cost)).await {
@@ -210,8 +210,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
             }
             Err(error) => {
                 call.failed();
-                self.due = self.after(error);
-                None
+                self.fail(error)
             }
         }
     }
@@ -228,25 +227,26 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         }
     }
 
-    /// When the store may be asked again after an error.
-    fn after(&self, error: StoreError) -> Nanos {
+    /// It is asked again after the circuit's back-off, or else soon.
+    fn fail(&mut self, error: StoreError) -> Option<Drawn> {
         let wait = match error {
             StoreError::NotAsked { retry_in } => Nanos::from_duration(retry_in),
             _ => Nanos::new(LONGEST_PACE as u64),
         };
-        self.pot.now().saturating_add(wait)
+        self.due = self.pot.now().saturating_add(wait);
+        self.error = error;
+        None
     }
 
     /// Those who wait are answered by the outage rule.
     fn answer_without_the_store(&mut self) {
-        let retry_in = self.due.saturating_sub(self.pot.now()).as_duration();
         loop {
             let first = self.pot.line().leave();
             let Some((cost, answer)) = first else { break };
             let decision = match self.pot.fallback.decide(cost) {
                 Some(Ok(())) => Ok(Grant::of_the_fallback(&self.pot)),
                 Some(Err(denied)) => Err(denied.into()),
-                None => Err(StoreError::NotAsked { retry_in }.into()),
+                None => Err(self.error.clone().into()),
             };
             let _gone = answer.send(decision);
         }

@@ -200,9 +200,17 @@ async fn those_who_wait_are_served_in_order_and_who_gives_up_takes_nothing() {
     }
     let given_up = limit.acquire_n(7);
     assert!(tokio::time::timeout(Duration::from_millis(1), given_up).await.is_err());
+    // Others come all the time who want little.
+    let hasty = limit.clone();
+    let hasty = tokio::spawn(async move {
+        while !matches!(hasty.try_acquire(), Err(Denied::OverCapacity { .. })) {
+            tokio::task::yield_now().await;
+        }
+    });
     for waiting in waiting {
-        waiting.await.unwrap();
+        tokio::time::timeout(PATIENCE, waiting).await.expect("a large cost is not starved").unwrap();
     }
+    hasty.abort();
     assert_eq!(*order.lock().unwrap(), [0, 1, 2], "a large cost is not overtaken");
 }
 
@@ -301,6 +309,39 @@ async fn without_the_store_the_lease_is_spent_and_then_the_rule_decides() {
     }
 }
 
+/// From the first call that the lease does not do for, in a process whose store has stopped or is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+#[ignore = "a time"]
+async fn the_rule_decides_ten_milliseconds_after_the_deadline_at_the_latest() {
+    let (deadline, share) = (Duration::from_millis(50), Outage::Share { instances: 4 });
+    let plan = plan(quota!("1/h burst 400"), 4, 16).with_threads(0);
+    for signal in ["STOP", "KILL"] {
+        let mut latest = Duration::ZERO;
+        for _ in 0..10 {
+            let server = Server::start();
+            let limit = Leased::builder(server.connect().await, KEY, plan).outage(share).deadline(deadline);
+            let (limit, supply) = limit.build().unwrap();
+            tokio::spawn(supply.run());
+            until(async || limit.held() > 0).await;
+            server.signal(signal);
+            let mut lacking = None;
+            let waited = loop {
+                match limit.try_acquire() {
+                    Ok(DecidedBy::Fallback) => {
+                        break lacking.map_or(Duration::ZERO, |since: Instant| since.elapsed());
+                    }
+                    Ok(DecidedBy::Store) => lacking = None,
+                    Err(_) => _ = lacking.get_or_insert_with(Instant::now),
+                }
+                tokio::time::sleep(Duration::from_micros(100)).await;
+            };
+            latest = latest.max(waited);
+        }
+        println!("{signal}: at most {latest:?} after the lease was empty, with a deadline of {deadline:?}");
+        assert!(latest < deadline + Duration::from_millis(10));
+    }
+}
+
 /// The share is one bucket over all outages, and what it has admitted the store has no more.
 #[tokio::test]
 async fn the_end_of_an_outage_is_no_fresh_burst_for_leases() {
@@ -332,6 +373,75 @@ async fn the_end_of_an_outage_is_no_fresh_burst_for_leases() {
     assert!((all - 3 * 16..=all).contains(&left), "{left} of {all}");
 }
 
+/// Three instances that come and go, calls of all kinds, some of them given up, and a store that comes and goes too.
+async fn any_course(seed: u64, faults: bool) {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let plan = plan(quota!("1/day burst 3000"), 3, 300).with_threads(2);
+    let mut random = seed;
+    let mut below = |range: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % range
+    };
+    let mut instances = Vec::new();
+    for _ in 0..3 {
+        instances.push(leased(&path, plan, Outage::Deny).await);
+    }
+    let mut admitted = 0;
+    for _ in 0..400 {
+        let instance = below(3) as usize;
+        let (limit, cost) = (&instances[instance], 1 + below(20));
+        match below(40) {
+            0 if faults => path.cut(),
+            1 if faults => path.silence(),
+            2 if faults => path.open(),
+            3 => {
+                // A path that is silent would be waited for.
+                if faults {
+                    path.open();
+                }
+                let limit = instances.swap_remove(instance);
+                let ended = limit.close().await;
+                assert!(faults || ended.is_ok(), "{ended:?}");
+                instances.push(leased(&path, plan, Outage::Deny).await);
+            }
+            4..10 => {
+                let call = tokio::time::timeout(Duration::from_millis(below(3)), limit.acquire_n(cost));
+                admitted += if let Ok(Ok(_)) = call.await { cost } else { 0 };
+            }
+            10..25 => admitted += if limit.try_acquire_n(cost).is_ok() { cost } else { 0 },
+            25..30 => {
+                let shard = limit.shard();
+                admitted += if shard.try_acquire_n(cost).is_ok() { cost } else { 0 };
+            }
+            _ => tokio::task::yield_now().await,
+        }
+        assert!(instances.iter().all(|limit| limit.held() <= plan.ceiling()));
+    }
+    path.open();
+    for limit in instances {
+        limit.close().await.ok();
+    }
+    let found = admitted + available(&server, plan).await;
+    let all = plan.root_capacity();
+    assert!(if faults { found <= all } else { found == all }, "seed {seed}: {found} of {all}");
+    assert!(admitted > 100, "seed {seed}: {admitted}");
+}
+
+#[tokio::test]
+async fn whatever_comes_every_token_is_in_one_place() {
+    for seed in 0..4 {
+        any_course(seed, false).await;
+    }
+}
+
+#[tokio::test]
+async fn whatever_fails_no_token_is_in_two_places() {
+    for seed in 0..4 {
+        any_course(seed, true).await;
+    }
+}
+
 #[tokio::test]
 async fn without_a_number_of_instances_the_store_has_the_whole() {
     let server = Server::start();
@@ -355,6 +465,8 @@ async fn what_cannot_be_leased_is_refused() {
     };
     let empty = error(quota!("5/s empty"), Outage::Deny);
     assert!(matches!(empty, LeasedError::NotRepresentable(NotRepresentable::InitialFill { .. })), "{empty}");
+    let fewer = error(quota!("5/s"), Outage::Share { instances: 1 });
+    assert_eq!(fewer.to_string(), "1 shares for 2 instances: must be as many at least");
     let share = error(quota!("5/s"), Outage::Share { instances: 6 });
     assert_eq!(share.to_string(), "6 shares of a capacity of 5 tokens: must be from 1 to 5");
 }
