@@ -132,6 +132,26 @@ fn a_real_trace_has_the_same_figures_in_a_store() {
     pairs(&run).iter().for_each(are_the_same);
 }
 
+/// In the server's own time decisions are those of the moment, so only what must be is looked at.
+#[test]
+fn a_replay_in_the_servers_own_time_keeps_the_bound() {
+    let server = Server::start();
+    let modes: [&[&str]; 2] = [&["--mode", "direct"], &["--mode", "leased", "--instances", "2"]];
+    for mode in modes {
+        let args =
+            ["--limit", "450k/min burst 40k", "--speed", "1000", "--json", "-", "--redis", &server.url];
+        let run = replay(&[&args[..], mode].concat());
+        let [[memory, store]] = &pairs(&run)[..] else { panic!("{}", run.out) };
+        for figure in ["requests", "offered_cost", "zero_cost", "capacity"] {
+            assert_eq!(memory[figure], store[figure], "{figure}");
+        }
+        let count = |figure: &str| store[figure].as_u64().unwrap();
+        assert_eq!((count("bound_violations"), &store["least_available"]), (0, &Value::Null));
+        assert!(count("admitted") > 0 && count("decided_otherwise") <= count("requests"), "{store}");
+        assert_eq!(server.left(), (0, true), "{mode:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_asked_of_a_store_is_told() {
     replay(&["--redis", "trace.csv"]).fails_with(&["--redis", "a trace goes before --redis"]);
@@ -140,6 +160,10 @@ fn what_cannot_be_asked_of_a_store_is_told() {
     for other in [["--algorithm", "fixed"], ["--plot", "x.svg"]] {
         replay(&[&other[..], &["--redis"]].concat()).fails_with(&["--redis", other[0]]);
     }
+    replay(&["--redis", "--mode", "leased", "--instances", "40000"]).fails_with(&["--instances"]);
+    replay(&["--limit", "1/s burst 4", "--redis", "--mode", "leased"]).fails_with(&["4 leases of 1 tokens"]);
+    replay(&["--limit", "1G/s", "--redis", "--mode", "direct"]).fails_with(&["1G/s", "--speed 60"]);
+    replay(&["--speed", "2"]).fails_with(&["--redis"]);
     let missing = Run::of(tollgate("replay").env("PATH", "/nowhere"), &["--redis"]);
     missing.fails_with(&["no redis-server", "apt-get install redis-server"]);
     compare(&["--redis", "--keyed"]).fails_with(&["--redis", "--keyed"]);
@@ -159,16 +183,19 @@ fn a_comparison_with_a_store_tells_what_it_admitted() {
     assert_eq!(report["store"], server.url);
     let rows = report["results"].as_array().unwrap();
     let told = |key: &str| rows.iter().map(|row| row[key].as_str().unwrap()).collect::<BTreeSet<_>>();
-    assert_eq!(told("limiter"), BTreeSet::from(["redis/direct", "tollgate/bucket"]));
+    assert_eq!(told("limiter"), BTreeSet::from(["redis/direct", "redis/leased", "tollgate/bucket"]));
     assert_eq!(told("scenario"), BTreeSet::from(["admit", "boundary", "deny"]));
-    assert_eq!(rows.len(), 2 * 2 * 3);
+    assert_eq!(rows.len(), 3 * 2 * 3);
     for row in rows {
         let count = |key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} in {row}"));
         assert!(["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(count).is_sorted(), "{row}");
         assert!(count("admitted") <= count("bound") && count("violations") == 0, "{row}");
         match row["scenario"].as_str().unwrap() {
-            "admit" => assert_eq!(count("admitted"), count("offered"), "{row}"),
-            "deny" => assert_eq!(count("admitted"), 1, "{row}"),
+            "admit" if row["limiter"] != "redis/leased" => {
+                assert_eq!(count("admitted"), count("offered"), "{row}");
+            }
+            "deny" => assert!(count("admitted") <= 2, "{row}"),
+            // Leases begin empty.
             _ => assert!((1..=count("offered")).contains(&count("admitted")), "{row}"),
         }
     }

@@ -145,6 +145,19 @@ elseif verb == 'lend' then
     store(bucket)
   end
   return lent
+elseif verb == 'draw' then
+  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first what is owed.
+  charge(bucket, number(4))
+  local paused, there = math.max(0, bucket.hold - bucket.last), 0
+  if paused == 0 then
+    there = math.max(0, math.floor((bucket.capacity - bucket.deficit) / bucket.q))
+  end
+  local lent = math.min(there, number(2), math.max(number(1), math.floor(there / number(3))))
+  charge(bucket, lent * bucket.q)
+  if lent > 0 or number(4) > 0 then
+    store(bucket)
+  end
+  return { lent, there - lent, wait(bucket, bucket.q), paused }
 elseif verb == 'charge' then
   charge(bucket, number(1))
 elseif verb == 'refund' then

@@ -78,17 +78,23 @@ impl<C> RedisBucket<C> {
         &self.key
     }
 
+    /// How long the server is given to answer.
+    pub fn deadline(&self) -> Duration {
+        self.store.deadline
+    }
+
+    /// Refuses a cost of zero, or above the capacity.
+    pub(super) fn check(&self, cost: u64) -> Result<(), Denied> {
+        self.gcra.cost(cost).map(drop)
+    }
+
     pub(super) fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// Refuses what no wait would help.
-    pub(super) fn possible(&self, cost: u64) -> Result<(), Denied> {
-        self.gcra.cost(cost).map(drop)
-    }
-
-    pub(super) fn not_yet(&self, micros: u64) -> Denied {
-        Denied::NotYet(NotYet::new(self.gcra.rate(), 0, 0, micros.saturating_mul(1_000)))
+    /// Refused for so long.
+    pub(super) fn refused_for(&self, nanos: u64) -> Denied {
+        Denied::NotYet(NotYet::new(self.gcra.rate(), 0, 0, nanos))
     }
 
     /// The script's six numbers of a settlement.
@@ -202,11 +208,11 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
     }
 
     async fn take(&self, cost: u64) -> Result<Charged, Refused> {
-        self.possible(cost)?;
+        self.check(cost)?;
         let answer: Vec<u64> = self.ask("acquire", &[self.scale.units(cost)]).await?;
         match answer[..] {
             [0, at, deficit, born, given] => Ok(Charged { at, deficit, born, given }),
-            [1, micros] => Err(Refused::Denied(self.not_yet(micros))),
+            [1, micros] => Err(Refused::Denied(self.refused_for(micros.saturating_mul(1_000)))),
             _ => Err(Refused::Store(StoreError::Answer)),
         }
     }
@@ -224,7 +230,7 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         self.ask::<u64>(verb, numbers).await.map(drop)
     }
 
-    async fn ask<T: redis::FromRedisValue>(
+    pub(super) async fn ask<T: redis::FromRedisValue>(
         &self,
         verb: &'static str,
         numbers: &[u64],

@@ -25,7 +25,7 @@ pub enum NotRepresentable {
 }
 
 /// Why nothing was admitted, or nothing is known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Refused {
     /// The limit refuses. Nothing was consumed.
@@ -35,7 +35,7 @@ pub enum Refused {
 }
 
 /// Why the server gave no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// None came within the deadline.
@@ -47,6 +47,13 @@ pub enum StoreError {
     Failed(RedisError),
     /// The answer is none of this crate's script.
     Answer,
+    /// It was not asked: it has failed too often, and is asked again after so long.
+    NotAsked {
+        /// Until it is asked again, at the earliest.
+        retry_in: Duration,
+    },
+    /// The limit has been closed, or what draws its leases does not run any more.
+    Closed,
 }
 
 impl Refused {
@@ -97,6 +104,10 @@ impl fmt::Display for StoreError {
             Self::Deadline { deadline } => write!(f, "no answer within {deadline:?}"),
             Self::Failed(error) => write!(f, "the store failed: {error}"),
             Self::Answer => f.write_str("the store's answer is not understood"),
+            Self::NotAsked { retry_in } => {
+                write!(f, "the store has failed too often, and is asked again in {retry_in:?}")
+            }
+            Self::Closed => f.write_str("the limit is closed"),
         }
     }
 }

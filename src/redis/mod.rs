@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`RedisBucket`] | a rate; estimates are [reserved](RedisBucket::reserve) and settled |
 //! | [`RedisAllOf`] | several rates at once, all or none, on keys of one slot |
+//! | [`Leased`] | a rate, of which each process spends what it has drawn beforehand |
 //! | [`RedisInFlight`] | work in flight, by permits whose leases end |
 //!
 //! Each is one key. Each call is one atomic script on the server and goes by the server's clock, so the clients' clocks do
@@ -38,6 +39,14 @@
 //! full bucket, and so quotas must begin full. An eviction by memory pressure is a full bucket too: use `noeviction`, or an
 //! instance of its own.
 //!
+//! Permits are a sorted set, each with its weight in its name and the microsecond at which its lease ends as its score, and the sum
+//! of the weights. It lives exactly until the last lease is over.
+//!
+//! # Leases
+//!
+//! A round trip for each decision is a lot where decisions are many. [`Leased`] draws tokens in the background and spends them at
+//! in-process speed, within the same bound.
+//!
 //! # Failure
 //!
 //! Every call has a deadline, and answers [`StoreError`] when the server does not answer well in time. Nothing is sent twice: a
@@ -48,6 +57,8 @@
 //! After a restart a server knows what it has written down: with `appendfsync always` everything, with nothing on disk nothing, and
 //! then each bucket is full. After a failover the new primary may not know the last writes of the old one; what was admitted by them
 //! may be admitted again, at most a capacity. `WAIT` and `min-replicas-to-write` make that less, not nothing.
+//!
+//! What decides while the server does not answer is the owner's to say: [`Guarded`] and [`Leased`] take an [`Outage`] rule.
 //!
 //! # Connections
 //!
@@ -60,16 +71,24 @@
 
 mod all_of;
 mod bucket;
+mod circuit;
 mod error;
+mod guarded;
 mod in_flight;
+mod leased;
+mod outage;
 mod reservation;
 mod scale;
 mod store;
 
 pub use self::all_of::{AllOfRefused, NotTogether, RedisAllOf, RedisAllOfReservation};
 pub use self::bucket::{RedisBucket, RedisLevel};
+pub use self::circuit::{Circuit, CircuitError, CircuitState};
 pub use self::error::{NotRepresentable, Refused, StoreError};
+pub use self::guarded::{Guarded, Refusal};
 pub use self::in_flight::{
     LeaseLost, NoInFlight, NoRedisPermit, NotRenewed, RedisHeld, RedisInFlight, RedisPermit,
 };
+pub use self::leased::{LeasePlan, LeasePlanError, LeaseShard, Leased, LeasedBuilder, LeasedError, Supply};
+pub use self::outage::{DecidedBy, Outage, OutageState};
 pub use self::reservation::RedisReservation;

@@ -39,6 +39,8 @@
 //! With the feature `adjust`, `Sharded::adjustable` makes an allowance whose quota can be changed while threads ask. Its
 //! root is an `Adjustable`, the other type that a [`Root`] can be; a fixed allowance pays nothing for that.
 
+#[cfg(feature = "redis")]
+mod pauser;
 mod place;
 mod plan;
 mod root;
@@ -52,9 +54,11 @@ use core::time::Duration;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "redis")]
+pub(crate) use self::pauser::Pauser;
 use self::place::Place;
 pub use self::plan::{Plan, PlanError};
-#[cfg(feature = "adjust")]
+#[cfg(any(feature = "adjust", feature = "redis"))]
 pub(crate) use self::root::Lender;
 pub use self::root::Root;
 pub use self::shard::Shard;
@@ -106,6 +110,12 @@ impl<C: Clock, R: Root<C>> Sharded<C, R> {
     /// An allowance whose root has the plan's part for it.
     pub(crate) fn with_root(plan: Plan, root: R) -> Self {
         Self { shared: Arc::new(Shared::new(plan, root)) }
+    }
+
+    /// Something that pauses it without keeping it.
+    #[cfg(feature = "redis")]
+    pub(crate) fn pauser(&self) -> Pauser<C, R> {
+        Pauser::new(&self.shared)
     }
 
     /// Divides another quota in the proportion of the first. `change` is told the plan that was in force and the new one, and

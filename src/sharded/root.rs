@@ -9,7 +9,7 @@ use crate::nanos::Nanos;
 use crate::quota::Quota;
 
 /// What holds the tokens that shards draw: a [`Bucket`], or with the feature `adjust` an `Adjustable`, whose quota can be
-/// changed while threads ask. There are no others.
+/// changed while threads ask. There are no others, but for what a lease of the feature `redis` has inside.
 pub trait Root<C: Clock>: Lender<C> {}
 
 impl<C: Clock, R: Lender<C>> Root<C> for R {}

@@ -168,6 +168,16 @@ impl<C: Clock, R: Root<C>> Shared<C, R> {
     }
 }
 
+/// What was left in the shards goes back to the root, for whoever has that still.
+#[cfg(feature = "redis")]
+impl<C: Clock, R: Root<C>> Drop for Shared<C, R> {
+    fn drop(&mut self) {
+        for place in &self.places {
+            self.root.refund(place.credit().0);
+        }
+    }
+}
+
 #[cfg(feature = "adjust")]
 impl<C: Clock, R: Root<C>> Shared<C, R> {
     /// Divides another quota as the first one was divided. `change` is told the plan that was in force and the new one, and

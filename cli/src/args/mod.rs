@@ -55,6 +55,8 @@ Examples:
       a limit for each client address, the clients it refuses most, and the memory it takes
   tollgate replay requests.csv --limit '100/s burst 200' --redis
       the same bucket in memory and in Redis, on a server that is started for it
+  tollgate replay requests.csv --limit '100/s burst 200' --redis --mode leased --instances 2 --speed 10
+      the same, leased to two processes, in a tenth of the time that the trace took
 
 Limits are TOKENS/PERIOD [burst CAPACITY | burst xFACTOR] [empty]: 100/s, 5 per 1.5s, 500k/min burst 750k.
 
@@ -78,10 +80,13 @@ With --key (counts are of all keys together, violations of each key by itself):
               forgets keys whose buckets are full, and those whose buckets are not full at the end
   memory      what the limiter took when it knew most keys: about 110 bytes for each, and its text
 
-With --redis (the library's own script, told the trace's time in place of the server's):
-  decided otherwise  arrivals that the bucket in memory, asked at the same microsecond, answered otherwise: none
-              for a rate that is kept exactly, as nearly all are (100/s, 500k/min); speed is what
-              `tollgate compare --redis` measures, with the server's own time
+With --redis (each limit in memory and in the store, side by side):
+  decided otherwise  arrivals that the bucket in memory, asked at the same microsecond, answered otherwise: with
+              --mode told none for a rate that is kept exactly, as nearly all are (100/s, 500k/min); in the
+              server's own time answers take a while, and leases hold tokens for others
+  never       with --mode leased above what one lease holds, an eighth of the capacity over all instances
+  violations  with --mode direct and leased 1 if in all more was admitted than capacity + rate x time, by the
+              server's clock
 
 Exit codes: 0 done; 1 a result could not be written, or the bound was broken; 2 wrong usage or unusable input.";
 
@@ -111,6 +116,21 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "",
           conflicts_with_all = ["key", "algorithm", "plot"])]
     pub(crate) redis: Option<Place>,
+
+    /// How the bucket in Redis is asked
+    #[arg(long, value_enum, default_value_t, requires = "redis")]
+    pub(crate) mode: Mode,
+
+    /// So many times as fast as it was, the trace passes in the server's time, and the limit with it; for --mode
+    /// direct and leased
+    #[arg(long, value_name = "TIMES", default_value_t = 60, requires = "redis",
+          value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) speed: u32,
+
+    /// Instances that hold leases, for --mode leased; arrivals go to each in turn
+    #[arg(long, value_name = "COUNT", default_value_t = 4, requires = "redis",
+          value_parser = value_parser!(u32).range(1..=1_024))]
+    pub(crate) instances: u32,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -196,12 +216,12 @@ Scenarios with --keyed:
   flood     10 M keys (1 M with --quick) that come once and whose buckets take an hour to fill; Keyed has room for
             a tenth of them, and Table as many words, rounded up to a power of two
 
-With --redis (scenarios admit, boundary and deny; limiters tollgate/bucket and redis/direct):
+With --redis (scenarios admit, boundary and deny; limiters tollgate/bucket, redis/direct, redis/leased):
   callers      each asks again as soon as it has its answer, on one connection, from one core
-  x bucket     how many times as long a decision takes as one of a bucket in this process, whose p50 ... max are of
-               means over 1024 calls
+  x bucket     how many times as long a decision takes as one of a bucket in this process; its p50 ... max, and those
+               of leases, are of means over 1024 calls
   of B + r*t   what was admitted, by the limiter's own clock from before the first call to after the last: for
-               redis/direct the server's
+               those in the store the server's
 
 Figures:
   ns/op        wall time over the decisions of all threads; Mops is its inverse
@@ -301,6 +321,29 @@ impl Algorithm {
             Self::Fixed => "fixed",
             Self::SlidingCounter => "sliding-counter",
             Self::SlidingLog => "sliding-log",
+        }
+    }
+}
+
+/// How a bucket in a store is asked in a replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// By its script, which is told the trace's time: as fast as it goes, with the figures of the trace
+    #[default]
+    Told,
+    /// By a `RedisBucket`, in the server's own time
+    Direct,
+    /// By instances of `Leased`, in the server's own time
+    Leased,
+}
+
+impl Mode {
+    /// Its name as it is asked for.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Told => "told",
+            Self::Direct => "direct",
+            Self::Leased => "leased",
         }
     }
 }

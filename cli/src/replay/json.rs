@@ -30,7 +30,8 @@ struct Outcome<'a> {
     longest_wait_seconds: Option<f64>,
     mean_wait_seconds: Option<f64>,
     capacity: u64,
-    least_available: u64,
+    /// Null where a store was asked in its own time.
+    least_available: Option<u64>,
     #[serde(flatten)]
     store: Option<InStore>,
     #[serde(flatten)]

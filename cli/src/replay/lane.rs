@@ -1,6 +1,5 @@
 //! One limit under replay: what it decided, in all and over time.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use tollgate::Quota;
@@ -8,13 +7,13 @@ use tollgate::Quota;
 use super::by_key::ByKey;
 use super::decision::Decision;
 use super::limiter::{Alone, Limiter};
+use super::live::Live;
 use super::period::InPeriod;
 use super::series::Course;
 use super::told::Told;
 use super::windows::ByWindows;
 use crate::args::{Algorithm, Limit};
 use crate::failure::Failure;
-use crate::store::Store;
 use crate::trace::Arrival;
 
 /// Requests of one outcome and the sum of their costs.
@@ -85,7 +84,7 @@ pub(crate) struct Lane {
     limiter: Limiter,
     form: Option<Form>,
     tally: Tally,
-    least_available: u64,
+    least_available: Option<u64>,
     course: Option<Course>,
     /// In a store: how often the bucket in memory beside it decided otherwise.
     otherwise: Option<u64>,
@@ -121,17 +120,25 @@ impl Lane {
         Ok(Self {
             name: format!("{}, {}", limit.text, algorithm.name()),
             form: Some(Form { algorithm, in_period: InPeriod::new(limit.quota.period()) }),
-            least_available: lane.capacity(),
+            least_available: Some(lane.capacity()),
             course: draw.then(Course::new),
             ..lane
         })
     }
 
-    /// One bucket for all arrivals, in a store. Fails for a quota that is not kept there.
-    pub(crate) fn in_store(limit: &Limit, store: &Rc<Store>, number: usize) -> Result<Self, Failure> {
-        let limiter = Limiter::Told(Box::new(Told::new(limit, Rc::clone(store), number)?));
-        let name = format!("{}, redis", limit.text);
-        Ok(Self { name, otherwise: Some(0), ..Self::new(limit, limiter) })
+    /// One bucket for all arrivals, in a store that is told the time.
+    pub(super) fn told(limit: &Limit, told: Told) -> Result<Self, Failure> {
+        Ok(Self::in_store(limit, "redis", Limiter::Told(Box::new(told))))
+    }
+
+    /// One bucket for all arrivals, in a store in its own time.
+    pub(super) fn live(limit: &Limit, mode: &str, live: Live) -> Result<Self, Failure> {
+        Ok(Self::in_store(limit, &format!("redis {mode}"), Limiter::Live(Box::new(live))))
+    }
+
+    fn in_store(limit: &Limit, how: &str, limiter: Limiter) -> Self {
+        let name = format!("{}, {how}", limit.text);
+        Self { name, otherwise: Some(0), ..Self::new(limit, limiter) }
     }
 
     fn new(limit: &Limit, limiter: Limiter) -> Self {
@@ -142,7 +149,7 @@ impl Lane {
             limiter,
             form: None,
             tally: Tally::default(),
-            least_available: limit.quota.capacity(),
+            least_available: Some(limit.quota.capacity()),
             course: None,
             otherwise: None,
         }
@@ -157,17 +164,18 @@ impl Lane {
                 (None, Limiter::Alone(alone)) => {
                     course.before(|now| alone.bucket().peek_at(now).available(), at)
                 }
-                (None, Limiter::ByKey(_) | Limiter::ByWindows(_) | Limiter::Told(_)) => {}
+                (None, _) => {}
             }
         }
         let decision = self.limiter.decide(arrival)?;
         self.tally.add(cost, decision);
         let left = self.limiter.left(arrival);
-        self.least_available = self.least_available.min(left);
+        self.least_available = self.least_available.zip(left).map(|(least, left)| least.min(left));
         if let (Some(form), Decision::Admitted) = (&mut self.form, decision) {
             form.in_period.admitted(at, cost);
         }
         if let Some(course) = &mut self.course {
+            let left = left.unwrap_or_default();
             let level = self.form.as_mut().map_or(left, |form| form.in_period.held_at(at));
             course.after(at, cost, decision == Decision::Admitted, level);
         }
@@ -193,7 +201,7 @@ impl Lane {
     pub(crate) fn capacity(&self) -> u64 {
         match self.limiter {
             Limiter::ByWindows(_) => self.quota.tokens(),
-            Limiter::Alone(_) | Limiter::ByKey(_) | Limiter::Told(_) => self.quota.capacity(),
+            _ => self.quota.capacity(),
         }
     }
 
@@ -211,8 +219,13 @@ impl Lane {
     }
 
     /// The lowest level of a bucket, or the least left of a limit by windows, right after a decision on it.
-    pub(crate) fn least_available(&self) -> u64 {
+    pub(crate) fn least_available(&self) -> Option<u64> {
         self.least_available
+    }
+
+    /// After the last arrival. Fails only where a store does.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        self.limiter.finish()
     }
 
     /// The bucket in memory beside it said so.
@@ -234,8 +247,8 @@ impl Lane {
     /// What is known of the keys, if it limits by key.
     pub(crate) fn keys(&self) -> Option<&ByKey> {
         match &self.limiter {
-            Limiter::Alone(_) | Limiter::ByWindows(_) | Limiter::Told(_) => None,
             Limiter::ByKey(by_key) => Some(by_key),
+            _ => None,
         }
     }
 }
@@ -264,6 +277,6 @@ mod tests {
         assert_eq!((tally.zero_cost, tally.offered()), (1, Count { requests: 5, cost: 11 }));
         assert_eq!(tally.longest_wait, Duration::from_millis(500));
         assert_eq!(tally.mean_wait(), Some(Duration::from_millis(375)));
-        assert_eq!((lane.violations(), lane.least_available()), (0, 1));
+        assert_eq!((lane.violations(), lane.least_available()), (0, Some(1)));
     }
 }

@@ -5,6 +5,7 @@ use tollgate::{Bucket, Manual, Quota};
 use super::bound::BoundAudit;
 use super::by_key::ByKey;
 use super::decision::Decision;
+use super::live::Live;
 use super::told::Told;
 use super::windows::ByWindows;
 use crate::failure::Failure;
@@ -16,6 +17,7 @@ pub(super) enum Limiter {
     ByKey(Box<ByKey>),
     ByWindows(Box<ByWindows>),
     Told(Box<Told>),
+    Live(Box<Live>),
 }
 
 impl Limiter {
@@ -26,16 +28,27 @@ impl Limiter {
             Self::ByKey(by_key) => by_key.decide(arrival).into(),
             Self::ByWindows(windows) => windows.decide(arrival).into(),
             Self::Told(told) => told.decide(arrival)?,
+            Self::Live(live) => live.decide(arrival)?,
         })
     }
 
-    /// Tokens left for whoever sent the arrival, at the time of the arrival.
-    pub(super) fn left(&self, arrival: &Arrival) -> u64 {
+    /// Tokens left for whoever sent the arrival, at the time of the arrival, where that is known.
+    pub(super) fn left(&self, arrival: &Arrival) -> Option<u64> {
         match self {
-            Self::Alone(alone) => alone.bucket.peek_at(arrival.at).available(),
-            Self::ByKey(by_key) => by_key.left(arrival),
-            Self::ByWindows(windows) => windows.left(arrival),
-            Self::Told(told) => told.left(),
+            Self::Alone(alone) => Some(alone.bucket.peek_at(arrival.at).available()),
+            Self::ByKey(by_key) => Some(by_key.left(arrival)),
+            Self::ByWindows(windows) => Some(windows.left(arrival)),
+            Self::Told(told) => Some(told.left()),
+            // By the time of an answer it would be another.
+            Self::Live(_) => None,
+        }
+    }
+
+    /// After the last arrival.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Live(live) => live.finish(),
+            _ => Ok(()),
         }
     }
 
@@ -45,6 +58,7 @@ impl Limiter {
             Self::ByKey(by_key) => by_key.violations(),
             Self::ByWindows(windows) => windows.violations(),
             Self::Told(told) => told.violations(),
+            Self::Live(live) => live.violations(),
         }
     }
 }

@@ -3,9 +3,11 @@
 mod bound;
 mod by_key;
 mod decision;
+mod in_store;
 mod json;
 mod lane;
 mod limiter;
+mod live;
 mod period;
 mod plot;
 mod plot_periods;
@@ -14,16 +16,12 @@ mod table;
 mod told;
 mod windows;
 
-use std::rc::Rc;
-
-use tollgate::Nanos;
-
 use crate::args::{Limit, ReplayArgs};
 use crate::failure::Failure;
 use crate::output::{Destination, tell};
-use crate::store::Store;
-use crate::trace::{Arrival, CostRule, Progress, Trace, Wanted};
+use crate::trace::{CostRule, Progress, Trace, Wanted};
 
+use self::in_store::InStore;
 use self::lane::Lane;
 
 /// The limit for the built-in trace: its bursts are too much for it, its mean is not.
@@ -36,7 +34,7 @@ pub(crate) struct Replayed {
     /// The column whose values are limited each by itself.
     key: Option<String>,
     /// The store whose figures stand beside those in memory.
-    store: Option<Rc<Store>>,
+    store: Option<InStore>,
     lanes: Vec<Lane>,
 }
 
@@ -70,47 +68,23 @@ fn replay(args: &ReplayArgs) -> Result<Replayed, Failure> {
     let file = args.file.as_deref();
     let wanted = Wanted { key: args.key.clone(), ..args.reading.wanted(file) };
     let mut trace = Trace::of(file, &wanted)?;
-    let store = args.redis.as_ref().map(Store::open).transpose()?.map(Rc::new);
-    let mut lanes = match &store {
-        Some(store) => beside_a_store(args, store)?,
-        None => lanes(args)?,
+    let (store, mut lanes) = match &args.redis {
+        Some(place) => {
+            let (store, lanes) = InStore::open(place, args, &limits(args)?)?;
+            (Some(store), lanes)
+        }
+        None => (None, lanes(args)?),
     };
     let mut progress = Progress::new(file);
     while let Some(arrival) = trace.next()? {
-        match store {
-            Some(_) => offer_both(&mut lanes, &in_micros(arrival))?,
+        match &store {
+            Some(store) => store.offer(&mut lanes, arrival)?,
             None => lanes.iter_mut().try_for_each(|lane| lane.offer(&arrival).map(drop))?,
         }
         progress.step(trace.bytes());
     }
+    lanes.iter_mut().try_for_each(Lane::finish)?;
     Ok(Replayed { trace, cost: wanted.cost, key: wanted.key, store, lanes })
-}
-
-/// Each lane in a store is compared with the one before it, its own in memory.
-fn offer_both(lanes: &mut [Lane], arrival: &Arrival) -> Result<(), Failure> {
-    let mut beside = None;
-    for lane in lanes {
-        let decision = lane.offer(arrival)?;
-        beside.into_iter().for_each(|beside| lane.compare(decision, beside));
-        beside = Some(decision);
-    }
-    Ok(())
-}
-
-/// A store counts whole microseconds.
-fn in_micros(arrival: Arrival) -> Arrival {
-    let nanos = arrival.at.as_u64();
-    Arrival { at: Nanos::new(nanos - nanos % 1_000), ..arrival }
-}
-
-/// For each limit a lane in memory, and behind it one in the store.
-fn beside_a_store(args: &ReplayArgs, store: &Rc<Store>) -> Result<Vec<Lane>, Failure> {
-    let limits = limits(args)?;
-    let both = limits
-        .iter()
-        .zip(0..)
-        .flat_map(|(limit, number)| [Ok(Lane::alone(limit, false)), Lane::in_store(limit, store, number)]);
-    both.collect()
 }
 
 /// A lane for each limit, or for each form of each.

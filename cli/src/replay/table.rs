@@ -85,7 +85,7 @@ fn rows(replayed: &Replayed) -> Vec<Row<'_>> {
         ("  never", Box::new(|lane| share(lane.tally().never.cost, lane.tally().offered().cost))),
         ("longest wait told", Box::new(|lane| wait(lane, lane.tally().longest_wait))),
         ("mean wait told", Box::new(|lane| wait(lane, lane.tally().mean_wait().unwrap_or_default()))),
-        ("least tokens left", Box::new(|lane| grouped(lane.least_available()))),
+        ("least tokens left", Box::new(|lane| lane.least_available().map_or("-".into(), grouped))),
         ("bound violations", Box::new(|lane| grouped(lane.violations()))),
     ];
     if replayed.store.is_some() {

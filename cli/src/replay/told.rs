@@ -4,7 +4,7 @@
 //! with a bucket in memory that is asked at the same microsecond.
 
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use redis::{Commands, Connection, Script};
 use tollgate::Quota;
@@ -15,7 +15,7 @@ use super::decision::Decision;
 use crate::args::Limit;
 use crate::failure::Failure;
 use crate::leak::Ratio;
-use crate::store::Store;
+use crate::store::{Store, unique};
 use crate::trace::Arrival;
 
 /// What the library sends, but for two things.
@@ -53,7 +53,7 @@ struct Scale {
 
 impl Told {
     /// Fails for a quota that the library does not keep in a store.
-    pub(super) fn new(limit: &Limit, store: Rc<Store>, number: usize) -> Result<Self, Failure> {
+    pub(super) fn new(limit: &Limit, store: Rc<Store>) -> Result<Self, Failure> {
         let quota = limit.quota;
         RedisBucket::new((), "", quota)
             .map_err(|error| Failure::Input(format!("--limit {:?} with --redis: {error}", limit.text)))?;
@@ -61,7 +61,7 @@ impl Told {
             connection: store.connection()?,
             store,
             script: Script::new(&told(SCRIPT)),
-            key: format!("tollgate:replay:{}:{number}", unique()),
+            key: format!("tollgate:replay:{}", unique()),
             quota,
             scale: Scale::of(&quota),
             audit: BoundAudit::new(&quota),
@@ -128,12 +128,6 @@ impl Scale {
 
 fn told(script: &str) -> String {
     CHANGES.iter().fold(script.to_owned(), |script, [from, to]| script.replace(from, to))
-}
-
-/// Other commands may use the same server.
-fn unique() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
 #[cfg(test)]

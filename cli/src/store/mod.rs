@@ -4,7 +4,8 @@ mod own;
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redis::{Client, Connection, RedisError};
 
@@ -87,6 +88,13 @@ impl FromStr for Place {
             _ => Err("expected a URL such as redis://127.0.0.1:6379/; a trace goes before --redis".into()),
         }
     }
+}
+
+/// A part of a key that no other command on the same server has, nor this one for another key.
+pub(crate) fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{}-{now}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn unusable(name: &str, error: &dyn fmt::Display) -> Failure {

@@ -118,7 +118,7 @@ impl<C: ConnectionLike + Clone, const N: usize> RedisAllOf<C, N> {
     async fn take(&self, costs: [u64; N]) -> Result<Vec<Charged>, AllOfRefused> {
         for (place, (bucket, cost)) in self.buckets.iter().zip(costs).enumerate() {
             let denied = |denied| AllOfRefused::Denied { place, key: bucket.key().to_owned(), denied };
-            bucket.possible(cost).map_err(denied)?;
+            bucket.check(cost).map_err(denied)?;
         }
         let units: Vec<u64> =
             self.buckets.iter().zip(costs).map(|(bucket, cost)| bucket.scale().units(cost)).collect();
@@ -135,7 +135,11 @@ impl<C: ConnectionLike + Clone, const N: usize> RedisAllOf<C, N> {
         let place = usize::try_from(refusing).ok().and_then(|count| count.checked_sub(1));
         let found = place.and_then(|place| Some((place, self.buckets.get(place)?)));
         let (place, bucket) = found.ok_or(StoreError::Answer)?;
-        Err(AllOfRefused::Denied { place, key: bucket.key().to_owned(), denied: bucket.not_yet(micros) })
+        Err(AllOfRefused::Denied {
+            place,
+            key: bucket.key().to_owned(),
+            denied: bucket.refused_for(micros.saturating_mul(1_000)),
+        })
     }
 
     async fn ask<T: redis::FromRedisValue>(

@@ -6,6 +6,11 @@ mod exact;
 mod failover;
 mod faults;
 mod in_flight;
+mod leased;
+#[cfg(unix)]
+mod leased_processes;
+mod outage;
+mod path;
 mod proxy;
 mod server;
 

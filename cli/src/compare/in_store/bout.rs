@@ -1,10 +1,9 @@
 //! One limiter in one scenario, asked by so many callers at once for so long.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncCommands, RedisError};
+use redis::{AsyncCommands as _, RedisError};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 use tollgate::redis::StoreError;
@@ -13,9 +12,9 @@ use tollgate_bench::Scenario;
 use tollgate_bench::scenario::Account;
 
 use super::super::judge::Tally;
-use super::caller::{Caller, Kind};
+use super::caller::{Caller, Kind, Ways};
 use crate::failure::Failure;
-use crate::store::Store;
+use crate::store::{Store, unique};
 
 /// Nanoseconds from one to a minute, with three digits.
 type Latencies = Histogram<u64>;
@@ -25,8 +24,14 @@ const LONGEST_NANOS: u64 = 60_000_000_000;
 /// What finds the pace at the boundary takes of a bout's time.
 const PILOT: u32 = 5;
 
+/// So many parts of a bout's time go before it is measured.
+const WARM: u32 = 5;
+
 /// At the boundary so many times the rate is asked for, as far as the pilot can tell.
 const LOAD: u64 = 3;
+
+/// Enough for leases beside what is left in the store.
+const LEAST_BURST: u64 = 16;
 
 /// What came of it.
 pub(super) struct Bout {
@@ -42,7 +47,9 @@ pub(super) struct Bout {
 pub(super) struct Bouts<'a> {
     store: &'a Store,
     runtime: Runtime,
-    connection: MultiplexedConnection,
+    ways: Ways,
+    /// For what draws leases, as long as bouts are run.
+    _background: Runtime,
 }
 
 /// What a caller has seen.
@@ -69,11 +76,15 @@ impl Bout {
 
 impl<'a> Bouts<'a> {
     pub(super) fn new(store: &'a Store) -> Result<Self, Failure> {
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::Input(format!("--redis: {error}")))?;
-        let connected = runtime.block_on(store.client().get_multiplexed_async_connection());
-        let connection = connected.map_err(|error| store.failed(&error))?;
-        Ok(Self { store, runtime, connection })
+        let runtime = started(&mut Builder::new_current_thread())?;
+        let background = started(Builder::new_multi_thread().worker_threads(1))?;
+        let connect = |runtime: &Runtime| {
+            let connected = runtime.block_on(store.client().get_multiplexed_async_connection());
+            connected.map_err(|error| store.failed(&error))
+        };
+        let (direct, leased) = (connect(&runtime)?, connect(&background)?);
+        let ways = Ways { direct, leased, background: background.handle().clone() };
+        Ok(Self { store, runtime, ways, _background: background })
     }
 
     pub(super) fn run(
@@ -90,12 +101,16 @@ impl<'a> Bouts<'a> {
     /// With a limit that is right for the scenario; at the boundary for the speed of the limiter, too.
     fn quota(&self, kind: Kind, scenario: Scenario, callers: u16, time: Duration) -> Result<Quota, Failure> {
         let made = match scenario {
-            Scenario::Deny => Quota::with_burst(1, Duration::from_secs(3_600), 1),
+            Scenario::Deny => Quota::with_burst(1, Duration::from_secs(3_600), 2),
             Scenario::Boundary => {
                 let pilot = self.on(kind, scenario, plenty().map_err(wrong)?, callers, time / PILOT)?;
                 let rate = (pilot.per_second() as u64 / LOAD).max(1);
                 let burst = u128::from(rate) * time.as_millis() / 10_000;
-                Quota::with_burst(rate, Duration::from_secs(1), u64::try_from(burst).unwrap_or(rate).max(1))
+                Quota::with_burst(
+                    rate,
+                    Duration::from_secs(1),
+                    u64::try_from(burst).unwrap_or(rate).max(LEAST_BURST),
+                )
             }
             _ => plenty(),
         };
@@ -111,23 +126,26 @@ impl<'a> Bouts<'a> {
         time: Duration,
     ) -> Result<Bout, Failure> {
         let key = format!("tollgate:compare:{}", unique());
-        let caller = kind.caller(self.connection.clone(), &key, quota)?;
         let ran = self.runtime.block_on(async {
+            let caller = kind.caller(&self.ways, &key, quota)?;
             let begin = self.now(&caller).await?;
-            // The script is there before anything is measured; and a token an hour is gone.
-            let first = caller.decide().await.map_err(|error| self.store.failed(&error))?;
+            // The script is there before anything is measured, a token an hour is gone, and leases have grown.
+            let warm = self.all(&caller, callers, time / WARM).await?;
             let start = Instant::now();
-            let seen =
-                all(&caller, callers, start + time).await.map_err(|error| self.store.failed(&error))?;
+            let seen = self.all(&caller, callers, time).await?;
             let elapsed = start.elapsed();
-            Ok((first, seen, elapsed, self.now(&caller).await?.saturating_sub(begin)))
+            Ok((warm, seen, elapsed, self.now(&caller).await?.saturating_sub(begin)))
         });
-        let (first, seen, elapsed, elapsed_nanos) = ran?;
+        let (warm, seen, elapsed, elapsed_nanos) = ran?;
         self.forget(&key);
-        let (offered, admitted) = (1 + seen.latencies.len(), u64::from(first) + seen.admitted);
-        let account = Account { offered, admitted, elapsed_nanos };
+        let offered = warm.latencies.len() + seen.latencies.len();
+        let account = Account { offered, admitted: warm.admitted + seen.admitted, elapsed_nanos };
         let tally = Tally::of(quota, 0, account);
         Ok(Bout { kind, scenario, callers, tally, elapsed, latencies: seen.latencies })
+    }
+
+    async fn all(&self, caller: &Caller, callers: u16, time: Duration) -> Result<Seen, Failure> {
+        all(caller, callers, Instant::now() + time).await.map_err(|error| self.store.failed(&error))
     }
 
     /// By the clock that the limiter goes by: its own, or the server's.
@@ -135,16 +153,20 @@ impl<'a> Bouts<'a> {
         if let Some(now) = caller.now() {
             return Ok(now);
         }
-        let asked = redis::cmd("TIME").query_async(&mut self.connection.clone()).await;
+        let asked = redis::cmd("TIME").query_async(&mut self.ways.direct.clone()).await;
         let (seconds, micros): (u64, u64) = asked.map_err(|error: RedisError| self.store.failed(&error))?;
         Ok((seconds * 1_000_000 + micros) * 1_000)
     }
 
     /// If it fails, the key is gone when its bucket is full.
     fn forget(&self, key: &str) {
-        let mut connection = self.connection.clone();
+        let mut connection = self.ways.direct.clone();
         let _: Result<(), RedisError> = self.runtime.block_on(connection.del(key));
     }
+}
+
+fn started(builder: &mut Builder) -> Result<Runtime, Failure> {
+    builder.enable_all().build().map_err(|error| Failure::Input(format!("--redis: {error}")))
 }
 
 /// Each asks again as soon as it has its answer.
@@ -199,10 +221,4 @@ fn plenty() -> Result<Quota, QuotaError> {
 
 fn wrong(error: QuotaError) -> Failure {
     Failure::Input(format!("--redis: {error}"))
-}
-
-/// Other commands may use the same server.
-fn unique() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}-{}", std::process::id(), now.as_nanos())
 }

@@ -23,7 +23,9 @@ const HEADER: [&str; 11] = [
 /// The whole output, with a line feed at its end.
 pub(super) fn render(compared: &Compared) -> String {
     let Compared { machine, store, bouts } = compared;
-    let mut out = format!("{machine}\nstore: {store}; callers share one connection and one core\n");
+    let mut out = format!(
+        "{machine}\nstore: {store}; callers share one connection and one thread, leases are drawn by another\n"
+    );
     if cfg!(debug_assertions) {
         out += "NOT OPTIMIZED: a debug build, its figures say nothing\n";
     }
@@ -38,7 +40,7 @@ pub(super) fn render(compared: &Compared) -> String {
 
 fn title(scenario: Scenario) -> &'static str {
     match scenario {
-        Scenario::Deny => "deny: a token an hour, none left: every call is refused",
+        Scenario::Deny => "deny: a token an hour, and two to begin with: every call is refused",
         Scenario::Boundary => "boundary: about three times the rate is asked for",
         _ => "admit: every call is admitted",
     }
