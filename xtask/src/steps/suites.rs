@@ -10,7 +10,7 @@ pub(crate) fn all(_: &[String]) -> Outcome {
     let nextest = Run::cargo("nextest --version").succeeds();
     let runner = if nextest { "nextest run" } else { "test --all-targets" };
     Run::cargo(runner).words("--workspace --all-features").run()?;
-    doctests(&[])
+    doctests_of("dev")
 }
 
 pub(crate) fn debug() -> Outcome {
@@ -42,8 +42,14 @@ fn nextest_run(which: &str) -> Run {
     Run::cargo("nextest run --cargo-quiet --profile ci").words(which)
 }
 
+/// In the profile of the checked tests, so that what they stand on is built once.
 pub(crate) fn doctests(_: &[String]) -> Outcome {
-    let output = Run::cargo("test --quiet --doc --workspace --all-features").heard()?;
+    doctests_of("checked")
+}
+
+fn doctests_of(profile: &str) -> Outcome {
+    let output =
+        Run::cargo("test --quiet --doc --workspace --all-features --profile").arg(profile).heard()?;
     passed_with(format!("{} passed", tests_passed(&output)))
 }
 
