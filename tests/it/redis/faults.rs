@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redis::aio::ConnectionManager;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use tollgate::quota;
 use tollgate::redis::{RedisBucket, Refused, StoreError};
 
@@ -77,6 +77,16 @@ async fn c92_a_server_that_is_silent_is_given_up_at_the_deadline() {
 }
 
 const DEADLINE: Duration = Duration::from_millis(50);
+
+/// Not a word, not even to greet: what connects and what asks is given up together.
+#[tokio::test]
+async fn c92_a_server_that_never_says_anything_is_given_up_at_the_deadline() {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let silent = client(listener.local_addr().unwrap());
+    let manager = silent.get_connection_manager_lazy(ConnectionManagerConfig::new()).unwrap();
+    let limit = RedisBucket::new(manager, "x", quota!("1/h burst 10")).unwrap();
+    given_up(&limit.with_deadline(DEADLINE)).await;
+}
 
 /// In each of several tries after the deadline, and within 10 ms of it but for what the machine takes: at least once.
 async fn given_up<C: redis::aio::ConnectionLike + Clone>(limit: &RedisBucket<C>) {
