@@ -108,7 +108,7 @@ async fn given_up<C: redis::aio::ConnectionLike + Clone>(limit: &RedisBucket<C>)
 #[tokio::test]
 async fn after_a_restart_the_bucket_is_full_and_the_script_is_known_again() {
     let mut server = Server::start();
-    let manager = server.client().get_connection_manager().await.unwrap();
+    let manager = server.manager().await;
     let limit = RedisBucket::new(manager, "requests", quota!("1/h burst 3")).unwrap();
     let limit = limit.with_deadline(PATIENCE);
     limit.try_acquire_n(3).await.unwrap();
@@ -122,7 +122,7 @@ async fn after_a_restart_the_bucket_is_full_and_the_script_is_known_again() {
 #[tokio::test]
 async fn after_a_restart_a_server_that_writes_everything_down_has_forgotten_nothing() {
     for mut server in Server::each_with(&["--appendonly", "yes", "--appendfsync", "always"]) {
-        let manager = server.client().get_connection_manager().await.unwrap();
+        let manager = server.manager().await;
         let limit = RedisBucket::new(manager, "requests", quota!("1/h burst 10")).unwrap();
         let limit = limit.with_deadline(PATIENCE);
         limit.try_acquire_n(7).await.unwrap();
