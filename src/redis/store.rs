@@ -1,8 +1,7 @@
 //! One call of a script.
 
-use std::sync::LazyLock;
-
 use core::time::Duration;
+use std::sync::LazyLock;
 
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
