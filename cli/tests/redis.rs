@@ -152,6 +152,47 @@ fn a_replay_in_the_servers_own_time_keeps_the_bound() {
     }
 }
 
+/// Even if it is killed, and so cannot end what it has started.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_was_started_is_gone_with_the_command() {
+    let mut command = tollgate("replay");
+    let args = ["--redis", "--mode", "direct", "--speed", "1"];
+    let mut replay = command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    let soon = |what: &str| {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    };
+    let server = loop {
+        match descendant(replay.id(), "redis-server") {
+            Some(server) => break server,
+            None => soon("no server is started"),
+        }
+    };
+    replay.kill().unwrap();
+    replay.wait().unwrap();
+    while name(server).is_some() {
+        soon("the server is left behind");
+    }
+}
+
+/// The process of that name among those that a process has started, and those that these have.
+#[cfg(target_os = "linux")]
+fn descendant(of: u32, wanted: &str) -> Option<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).ok()?;
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    children
+        .into_iter()
+        .find_map(|child| (name(child)? == wanted).then_some(child).or_else(|| descendant(child, wanted)))
+}
+
+#[cfg(target_os = "linux")]
+fn name(process: u32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+    Some(name.trim_end().to_owned())
+}
+
 #[test]
 fn what_cannot_be_asked_of_a_store_is_told() {
     replay(&["--redis", "trace.csv"]).fails_with(&["--redis", "a trace goes before --redis"]);

@@ -63,6 +63,7 @@
 //! # Connections
 //!
 //! * A `MultiplexedConnection` ends when it breaks. A `ConnectionManager` is made anew, and sends nothing again.
+//! * Each has a response timeout of its own, half a second unless it is configured; a longer deadline needs a longer one.
 //! * A cluster's connection by itself sends again what was under way when a node's connection broke, so a cost may count twice.
 //!   [`ClusterClientBuilder::retries(0)`](https://docs.rs/redis/latest/redis/cluster/struct.ClusterClientBuilder.html) switches that
 //!   off. Keys that have moved are still found; while a slot is on its way, calls on its keys fail, which they do not with retries.

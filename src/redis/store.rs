@@ -1,8 +1,7 @@
 //! One call of a script.
 
-use std::sync::LazyLock;
-
 use core::time::Duration;
+use std::sync::LazyLock;
 
 use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind, Value};
@@ -23,8 +22,9 @@ static IN_FLIGHT: Script = Script { text: IN_FLIGHT_TEXT, hash: LazyLock::new(||
 /// How long a server is given to answer, unless something else is said.
 pub(super) const DEADLINE: Duration = Duration::from_millis(100);
 
-/// What a connection is given to hear where a key has gone.
-const LOOKING_FOR_A_NODE: Duration = Duration::from_millis(2);
+/// What a cluster's connection is given to learn where a key has gone: twice as long each time. One that is none never learns.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LAST_LOOK: Duration = Duration::from_millis(16);
 
 /// A connection, and how long to wait for an answer on it.
 #[derive(Clone, Debug)]
@@ -76,19 +76,30 @@ impl<C: ConnectionLike + Clone> Store<C> {
         T::from_redis_value(answer.map_err(StoreError::Failed)?).map_err(|_| StoreError::Answer)
     }
 
-    /// By its name, or whole if the server does not know it. Sent again is only what was not run: the script was not there, or the
-    /// key was on another node of the cluster, which its connection then looks for.
+    /// By its name, or whole if the server does not know it: then nothing has run.
     async fn run(&self, script: &Script, arguments: impl Fn(&mut Cmd)) -> Result<Value, RedisError> {
         let command = |name: &str, script: &str| {
             let mut command = redis::cmd(name);
             arguments(command.arg(script));
             command
         };
-        let mut asked = command("EVALSHA", &script.hash);
+        match self.find(&command("EVALSHA", &script.hash)).await {
+            Err(error) if is(&error, ServerErrorKind::NoScript) => {
+                self.find(&command("EVAL", script.text)).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Again while the key is on another node, where nothing has run either: a cluster's connection then looks where.
+    async fn find(&self, command: &Cmd) -> Result<Value, RedisError> {
+        let mut pause = FIRST_LOOK;
         loop {
-            match self.send(&asked).await {
-                Err(error) if is(&error, ServerErrorKind::NoScript) => asked = command("EVAL", script.text),
-                Err(error) if is(&error, ServerErrorKind::Moved) => sleep(LOOKING_FOR_A_NODE).await,
+            match self.send(command).await {
+                Err(error) if is(&error, ServerErrorKind::Moved) && pause <= LAST_LOOK => {
+                    sleep(pause).await;
+                    pause *= 2;
+                }
                 answer => return answer,
             }
         }

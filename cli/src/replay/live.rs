@@ -14,11 +14,8 @@ use tollgate::{Denied, Nanos, Quota};
 use super::decision::Decision;
 use crate::args::{Limit, Mode};
 use crate::failure::Failure;
-use crate::store::{Store, unique};
+use crate::store::{PATIENCE, Store, unique};
 use crate::trace::Arrival;
-
-/// How long a call may take.
-const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Time that passes so many times as fast as the server's.
 #[derive(Clone, Copy)]
@@ -162,9 +159,9 @@ fn direct(
     runtime: &Runtime,
     (key, quota): (&str, Quota),
 ) -> Result<Asked, Failure> {
-    let connection = connect(store, runtime)?;
+    let connection = store.shared_connection(runtime)?;
     let bucket = RedisBucket::new(connection, key, quota).map_err(|error| unusable(limit, &error))?;
-    Ok(Asked::Direct(Box::new(bucket.with_deadline(DEADLINE))))
+    Ok(Asked::Direct(Box::new(bucket.with_deadline(PATIENCE))))
 }
 
 fn leased(
@@ -176,19 +173,14 @@ fn leased(
 ) -> Result<Asked, Failure> {
     let plan = LeasePlan::new(&quota, count).map_err(|error| unusable(limit, &error))?;
     let one = |_| {
-        let builder = Leased::builder(connect(store, runtime)?, key, plan.with_threads(0));
-        let built = builder.deadline(DEADLINE).build();
+        let builder = Leased::builder(store.shared_connection(runtime)?, key, plan.with_threads(0));
+        let built = builder.deadline(PATIENCE).build();
         let (instance, supply) = built.map_err(|error| unusable(limit, &error))?;
         runtime.spawn(supply.run());
         Ok(instance)
     };
     let instances = (0..count).map(one).collect::<Result<_, Failure>>()?;
     Ok(Asked::Leased { instances, next: 0 })
-}
-
-fn connect(store: &Store, runtime: &Runtime) -> Result<MultiplexedConnection, Failure> {
-    let connected = runtime.block_on(store.client().get_multiplexed_async_connection());
-    connected.map_err(|error| store.failed(&error))
 }
 
 /// The server's own, in microseconds.

@@ -7,13 +7,15 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redis::{Client, Connection, RedisError};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Connection, RedisError};
+use tokio::runtime::Runtime;
 
 use self::own::Own;
 use crate::failure::Failure;
 
 /// How long a server is given to take a connection, and to answer on it.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where `--redis` says that the server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,9 +58,11 @@ impl Store {
         &self.name
     }
 
-    /// What many calls can be under way on.
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
+    /// Many calls at a time.
+    pub(crate) fn shared_connection(&self, runtime: &Runtime) -> Result<MultiplexedConnection, Failure> {
+        let patient = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+        let connected = self.client.get_multiplexed_async_connection_with_config(&patient);
+        runtime.block_on(connected).map_err(|error| self.failed(&error))
     }
 
     /// One call after another.

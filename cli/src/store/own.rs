@@ -1,4 +1,4 @@
-//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command.
+//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command however that ends.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,6 +17,18 @@ const START: Duration = Duration::from_secs(10);
 /// Between choosing a port and listening on it somebody else may take it.
 const TRIES: u32 = 5;
 
+/// Runs a program until it ends, or until nobody holds the other end of the input: what a killed command leaves behind, the system
+/// closes. An interrupt is for the command to end by.
+const WATCH: &str = r#"
+trap '' INT
+exec 3<&0
+"$@" </dev/null 3<&- & server=$!
+{ read -r _ <&3; kill $server; } & watch=$!
+exec 3<&-
+wait $server
+kill $watch
+"#;
+
 /// See the [module](self).
 pub(super) struct Own {
     process: Child,
@@ -28,8 +40,9 @@ impl Own {
     pub(super) fn start() -> Result<Self, Failure> {
         for program in PROGRAMS {
             match Self::of(program) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                started => return started.map_err(|error| unusable(&format!("{program}: {error}"))),
+                Ok(None) => {}
+                Ok(Some(own)) => return Ok(own),
+                Err(error) => return Err(unusable(&format!("{program}: {error}"))),
             }
         }
         Err(unusable(
@@ -46,12 +59,16 @@ impl Own {
         self.program
     }
 
-    fn of(program: &'static str) -> io::Result<Self> {
+    /// `None` if that program is not installed.
+    fn of(program: &'static str) -> io::Result<Option<Self>> {
+        if !is_installed(program) {
+            return Ok(None);
+        }
         for _ in 0..TRIES {
             let port = free_port()?;
             let mut own = Self { process: spawn(program, port)?, program, port };
             if own.answers()? {
-                return Ok(own);
+                return Ok(Some(own));
             }
         }
         Err(io::Error::other("it ends as soon as it is started"))
@@ -75,16 +92,23 @@ impl Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        let _ = self.process.kill();
+        drop(self.process.stdin.take());
         let _ = self.process.wait();
     }
 }
 
+fn is_installed(program: &str) -> bool {
+    let mut version = Command::new(program);
+    version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
 /// It hears nobody but this machine, and writes no file.
 fn spawn(program: &str, port: u16) -> io::Result<Child> {
-    let mut command = Command::new(program);
-    command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    let mut command = Command::new("sh");
+    command.args(["-c", WATCH, "sh", program, "--bind", "127.0.0.1", "--port", &port.to_string()]);
+    command.args(["--save", "", "--appendonly", "no"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 fn ping(port: u16) -> io::Result<()> {

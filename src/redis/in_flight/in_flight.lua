@@ -14,8 +14,9 @@ local function exact(number)
   return string.format('%.0f', number)
 end
 
+-- What is no permit weighs nothing.
 local function weight(member)
-  return tonumber(string.match(member, ':(%d+)$'))
+  return tonumber(string.match(member, ':(%d+)$')) or 0
 end
 
 local held = redis.call('ZSCORE', key, 'held')

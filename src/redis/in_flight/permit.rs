@@ -86,6 +86,10 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
     /// # Errors
     ///
     /// [`LeaseLost`]: it could not be renewed before the lease ended. The work is dropped where it stands.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped, the work is dropped, and the permit is held for what [remains](Self::remaining).
     pub async fn renew_during<W: Future>(&mut self, work: W) -> Result<W::Output, LeaseLost> {
         let (mut work, mut lost) = (pin!(work), pin!(self.renew_until_lost()));
         poll_fn(|context| match work.as_mut().poll(context) {

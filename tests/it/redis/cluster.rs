@@ -122,6 +122,17 @@ async fn a_slot_that_moves_takes_its_bucket_along() {
     assert_eq!(strict.peek().await.unwrap().available, 4);
 }
 
+/// A connection to one node finds no other; it is told so, and soon.
+#[tokio::test]
+async fn a_connection_to_one_node_says_where_the_key_is() {
+    let cluster = Cluster::of(3);
+    let key = "{limits}:requests";
+    let other = &cluster.nodes[(cluster.home(key) + 1) % 3];
+    let limit = RedisBucket::new(other.connect().await, key, quota!("1/h burst 20")).unwrap();
+    let refused = limit.with_deadline(PATIENCE).try_acquire().await.unwrap_err();
+    assert!(refused.to_string().contains("Moved"), "{refused}");
+}
+
 /// A cluster's connection that is told to send nothing again does not.
 #[tokio::test]
 async fn c90_an_answer_that_a_cluster_lost_is_told_and_counts_once() {

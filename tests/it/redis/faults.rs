@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redis::aio::ConnectionManager;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use tollgate::quota;
 use tollgate::redis::{RedisBucket, Refused, StoreError};
 
@@ -78,6 +78,16 @@ async fn c92_a_server_that_is_silent_is_given_up_at_the_deadline() {
 
 const DEADLINE: Duration = Duration::from_millis(50);
 
+/// Not a word, not even to greet: what connects and what asks is given up together.
+#[tokio::test]
+async fn c92_a_server_that_never_says_anything_is_given_up_at_the_deadline() {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let silent = client(listener.local_addr().unwrap());
+    let manager = silent.get_connection_manager_lazy(ConnectionManagerConfig::new()).unwrap();
+    let limit = RedisBucket::new(manager, "x", quota!("1/h burst 10")).unwrap();
+    given_up(&limit.with_deadline(DEADLINE)).await;
+}
+
 /// In each of several tries after the deadline, and within 10 ms of it but for what the machine takes: at least once.
 async fn given_up<C: redis::aio::ConnectionLike + Clone>(limit: &RedisBucket<C>) {
     let mut shortest = Duration::MAX;
@@ -98,7 +108,7 @@ async fn given_up<C: redis::aio::ConnectionLike + Clone>(limit: &RedisBucket<C>)
 #[tokio::test]
 async fn after_a_restart_the_bucket_is_full_and_the_script_is_known_again() {
     let mut server = Server::start();
-    let manager = server.client().get_connection_manager().await.unwrap();
+    let manager = server.manager().await;
     let limit = RedisBucket::new(manager, "requests", quota!("1/h burst 3")).unwrap();
     let limit = limit.with_deadline(PATIENCE);
     limit.try_acquire_n(3).await.unwrap();
@@ -112,7 +122,7 @@ async fn after_a_restart_the_bucket_is_full_and_the_script_is_known_again() {
 #[tokio::test]
 async fn after_a_restart_a_server_that_writes_everything_down_has_forgotten_nothing() {
     for mut server in Server::each_with(&["--appendonly", "yes", "--appendfsync", "always"]) {
-        let manager = server.client().get_connection_manager().await.unwrap();
+        let manager = server.manager().await;
         let limit = RedisBucket::new(manager, "requests", quota!("1/h burst 10")).unwrap();
         let limit = limit.with_deadline(PATIENCE);
         limit.try_acquire_n(7).await.unwrap();

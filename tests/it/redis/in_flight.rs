@@ -228,6 +228,13 @@ async fn a_key_of_something_else_is_left_as_it_is() {
     let _: () = server.connection().zadd(KEY, "somebody's", 7).unwrap();
     let refused = limit.try_acquire().await.unwrap_err();
     assert!(refused.to_string().contains("holds something else"), "{refused}");
+    let _: () = server.command("FLUSHALL");
+    // Somebody's member among permits weighs nothing, and is not in the way.
+    let permit = limit.try_acquire().await.unwrap();
+    let _: () = server.connection().zadd(KEY, "somebody's", 5_000_000_000_u64).unwrap();
+    assert_eq!(limit.peek().await.unwrap().in_use, 1);
+    assert!(matches!(limit.try_acquire().await, Err(NoRedisPermit::Busy { in_use: 1, limit: 1 })));
+    assert!(permit.release().await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use redis::aio::MultiplexedConnection;
-use redis::{Client, Connection};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, Client, Connection};
 use tempfile::TempDir;
 
 /// Long enough for a server on a busy machine.
@@ -111,8 +111,17 @@ impl Server {
         command.query(&mut self.connection()).unwrap()
     }
 
+    /// One that is made anew when it breaks.
+    pub(crate) async fn manager(&self) -> ConnectionManager {
+        let patient = ConnectionManagerConfig::new().set_response_timeout(None);
+        self.client().get_connection_manager_with_config(patient).await.unwrap()
+    }
+
     pub(crate) async fn connect(&self) -> MultiplexedConnection {
-        self.client().get_multiplexed_async_connection().await.unwrap()
+        // By itself it gives up after half a second, whatever the deadline of a call.
+        let patient =
+            AsyncConnectionConfig::new().set_connection_timeout(Some(START)).set_response_timeout(None);
+        self.client().get_multiplexed_async_connection_with_config(&patient).await.unwrap()
     }
 
     /// Sends the process a signal: `STOP` or `CONT`.

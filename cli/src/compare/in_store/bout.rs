@@ -78,11 +78,7 @@ impl<'a> Bouts<'a> {
     pub(super) fn new(store: &'a Store) -> Result<Self, Failure> {
         let runtime = started(&mut Builder::new_current_thread())?;
         let background = started(Builder::new_multi_thread().worker_threads(1))?;
-        let connect = |runtime: &Runtime| {
-            let connected = runtime.block_on(store.client().get_multiplexed_async_connection());
-            connected.map_err(|error| store.failed(&error))
-        };
-        let (direct, leased) = (connect(&runtime)?, connect(&background)?);
+        let (direct, leased) = (store.shared_connection(&runtime)?, store.shared_connection(&background)?);
         let ways = Ways { direct, leased, background: background.handle().clone() };
         Ok(Self { store, runtime, ways, _background: background })
     }

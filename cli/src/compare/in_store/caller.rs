@@ -1,7 +1,6 @@
 //! The limiters that are compared, and one call of each.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use tokio::runtime::Handle;
@@ -9,9 +8,7 @@ use tollgate::redis::{LeasePlan, LeaseShard, Leased, RedisBucket, Refused, Store
 use tollgate::{Bucket, Clock, Quota};
 
 use crate::failure::Failure;
-
-/// How long a call may take under load: what is measured is the server, not the patience of its callers.
-const DEADLINE: Duration = Duration::from_secs(5);
+use crate::store::PATIENCE;
 
 /// A limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +57,12 @@ impl Kind {
             Self::Direct => {
                 let bucket = RedisBucket::new(ways.direct.clone(), key, quota);
                 let bucket = bucket.map_err(|error| unusable(&error))?;
-                Caller::Direct(bucket.with_deadline(DEADLINE).into())
+                Caller::Direct(bucket.with_deadline(PATIENCE).into())
             }
             Self::Leased => {
                 let plan = LeasePlan::new(&quota, 1).map_err(|error| unusable(&error))?;
                 let builder = Leased::builder(ways.leased.clone(), key, plan);
-                let built = builder.deadline(DEADLINE).build();
+                let built = builder.deadline(PATIENCE).build();
                 let (leased, supply) = built.map_err(|error| unusable(&error))?;
                 ways.background.spawn(supply.run());
                 Caller::Leased(leased.shard().into())
