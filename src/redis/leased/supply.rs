@@ -22,8 +22,8 @@ const SPAN: Nanos = Nanos::new(100_000_000);
 /// While nothing is spent, the store is looked at so often.
 const IDLE: Nanos = Nanos::new(1_000_000_000);
 
-/// A store that has too little is asked again after this part of the time in which it would fill up, but not later than after
-/// `LONGEST_PACE`: by then it has not filled up, and no refill is lost.
+/// A store that has too little, and is not half full, is asked again after this part of the time in which it would fill up, but
+/// not later than after `LONGEST_PACE`: by then it has not filled up, and no refill is lost.
 const PACES_TO_FULL: u128 = 32;
 const LONGEST_PACE: u128 = 5_000_000;
 
@@ -183,7 +183,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         let Some(drawn) = self.draw(lacking.clamp(1, want), want).await else { return };
         self.filled_at = begin;
         self.pot.took(self.pot.now().saturating_sub(begin));
-        if drawn.lent < want {
+        if drawn.lent < want && drawn.left < self.bucket.quota().capacity() / 2 {
             // What others give back may come before refill does.
             let wait = if drawn.lent > 0 { Nanos::ZERO } else { drawn.wait };
             self.due = begin.saturating_add(self.pace.max(wait.min(IDLE)));
@@ -257,14 +257,14 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     async fn end_span(&mut self) {
         let spent = self.given.saturating_sub(self.held());
         self.demand.spent(spent);
-        let is_idle = spent == 0 && !self.pot.was_rung() && self.pot.line().first().is_none();
-        let is_paused = self.paused_until.is_some();
-        if is_paused || (is_idle && self.demand.target() <= 1) {
+        let nobody_asks = spent == 0 && !self.pot.was_rung() && self.pot.line().first().is_none();
+        let is_idle = self.paused_until.is_some() || (nobody_asks && self.demand.target() <= 1);
+        if is_idle {
             self.look_at_the_store().await;
         }
         self.give_back(self.pot.held().saturating_sub(self.demand.target())).await;
         self.given = self.held();
-        self.span_end = self.pot.now().saturating_add(if is_idle || is_paused { IDLE } else { SPAN });
+        self.span_end = self.pot.now().saturating_add(if is_idle { IDLE } else { SPAN });
     }
 
     /// While nobody here asks for anything: the last tokens are for others, until there is enough again.

@@ -130,6 +130,14 @@ impl Members {
         seconds * 1_000_000 + micros
     }
 
+    /// How often the script was run.
+    fn scripts(&self) -> String {
+        let told: String =
+            redis::cmd("INFO").arg("commandstats").query(&mut self.server.connection()).unwrap();
+        let line = told.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        line.and_then(|line| line.split(',').next()).unwrap_or("no").to_owned()
+    }
+
     fn available(&self) -> u64 {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -204,7 +212,7 @@ fn hammered(span: Duration, least_percent: u64) {
     }
     let end = looks.last().unwrap();
     let all = bound(&begin, end);
-    println!("{} of {all} in {} us", end.counted, end.after - begin.before);
+    println!("{} of {all} in {} us, {} draws", end.counted, end.after - begin.before, members.scripts());
     assert!(end.counted * 100 >= all * least_percent, "{} of {all}", end.counted);
 }
 
