@@ -53,10 +53,10 @@ async fn what_a_lease_holds_is_spent_without_the_store() {
     let path = Path::to(&server);
     let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
     let limit = leased(&path, plan, Outage::Deny).await;
-    until(async || limit.held() == 4).await;
+    until(async || limit.held() > 0).await;
     path.silence();
     let begin = path.scripts();
-    for left in (0..4).rev() {
+    for left in (0..limit.held()).rev() {
         assert_eq!(limit.try_acquire(), Ok(DecidedBy::Store));
         assert_eq!(limit.held(), left);
     }
@@ -109,7 +109,7 @@ async fn the_last_tokens_are_found_by_whoever_asks() {
     let path = Path::to(&server);
     let plan = plan(quota!("1/h burst 30"), 2, 8).with_threads(0);
     let idle = leased(&path, plan, Outage::Deny).await;
-    until(async || idle.held() == 2).await;
+    until(async || idle.held() > 0).await;
     let busy = leased(&path, plan, Outage::Deny).await;
     for _ in 0..plan.root_capacity() {
         assert_eq!(busy.acquire().await.unwrap(), DecidedBy::Store);
@@ -161,18 +161,19 @@ async fn a_closed_lease_refuses_in_all_clones_and_the_last_handle_closes_too() {
     let path = Path::to(&server);
     let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
     let limit = leased(&path, plan, Outage::Admit).await;
-    until(async || limit.held() == 4).await;
+    until(async || limit.held() > 0).await;
     let (clone, another) = (limit.clone(), limit.clone());
-    assert_eq!(limit.close().await.unwrap(), 4);
+    let returned = limit.close().await.unwrap();
+    assert!((1..=4).contains(&returned), "{returned}");
     assert_eq!(available(&server, plan).await, 36);
     assert!(Limiter::try_acquire(&clone).is_err());
     for cost in [1, 20] {
         let refused = clone.acquire_n(cost).await.unwrap_err();
         assert!(matches!(refused, Refused::Store(StoreError::Closed)), "{refused}");
     }
-    assert_eq!(another.close().await.unwrap(), 4, "it tells what the first did");
+    assert_eq!(another.close().await.unwrap(), returned, "it tells what the first did");
     let limit = leased(&path, plan, Outage::Deny).await;
-    until(async || limit.held() == 4).await;
+    until(async || limit.held() > 0).await;
     let shard = limit.shard();
     drop(limit);
     assert_eq!(shard.try_acquire(), Ok(DecidedBy::Store), "a shard is a handle");
@@ -188,12 +189,14 @@ async fn what_dies_loses_its_lease() {
     let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
     let (limit, supply) = Leased::builder(path.connect().await, KEY, plan).build().unwrap();
     let runs = tokio::spawn(supply.run());
-    until(async || limit.held() == 4).await;
+    until(async || limit.held() > 0).await;
+    let held = limit.held();
     runs.abort();
     assert!(runs.await.unwrap_err().is_cancelled());
     assert!(matches!(limit.acquire_n(10).await, Err(Refused::Store(StoreError::Closed))));
     assert!(matches!(limit.close().await, Err(StoreError::Closed)));
-    assert_eq!(available(&server, plan).await, 32);
+    // What was on its way back when it died may have come.
+    assert!((32..=36 - held).contains(&available(&server, plan).await));
 }
 
 #[tokio::test]
@@ -283,14 +286,14 @@ async fn a_cost_above_the_lease_is_asked_of_the_store() {
     let path = Path::to(&server);
     let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
     let limit = leased(&path, plan, Outage::Deny).await;
-    until(async || limit.held() == 4).await;
     assert_eq!(limit.try_acquire_n(17), Err(Denied::OverCapacity { cost: 17, capacity: 16 }));
     assert_eq!(limit.try_acquire_n(0), Err(Denied::ZeroCost));
     assert!(matches!(limit.acquire_n(0).await, Err(Refused::Denied(Denied::ZeroCost))));
     limit.acquire_n(17).await.unwrap();
-    assert_eq!(available(&server, plan).await, 36 - 4 - 17);
     let never = limit.acquire_n(37).await.unwrap_err();
     assert!(matches!(never, Refused::Denied(Denied::OverCapacity { capacity: 36, .. })), "{never}");
+    limit.close().await.unwrap();
+    assert_eq!(available(&server, plan).await, 36 - 17);
 }
 
 #[tokio::test]

@@ -131,17 +131,21 @@ impl Server {
         assert!(signalled.unwrap().success());
     }
 
-    /// False if it ended, as it does when the port is another's.
+    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is another's.
     fn answers(&mut self) -> bool {
-        let begin = Instant::now();
-        while self.client().get_connection().is_err() {
-            if self.process.try_wait().unwrap().is_some() {
-                return false;
-            }
+        let (begin, own) = (Instant::now(), format!("process_id:{}\r", self.process.id()));
+        while self.process.try_wait().unwrap().is_none() {
             assert!(begin.elapsed() < START, "the server does not answer");
+            if let Ok(mut connection) = self.client().get_connection() {
+                let told: redis::RedisResult<String> =
+                    redis::cmd("INFO").arg("server").query(&mut connection);
+                if told.is_ok_and(|told| told.contains(&own)) {
+                    return true;
+                }
+            }
             thread::sleep(Duration::from_millis(5));
         }
-        true
+        false
     }
 }
 
