@@ -69,8 +69,8 @@ use crate::sharded::Sharded;
 /// It follows what is spent: it doubles when it runs low within a tenth of a second, up to `L` (less what is for the threads'
 /// shards), halves after a tenth of a second in which less than half of it was spent, and what is above it goes back. A draw
 /// takes no more than one part in `2*n` of what Redis has, if not more is waited for; so near the end leases are single tokens.
-/// An instance that spends nothing holds one token, and none while Redis has fewer than `2*n`: the last ones are for whoever
-/// asks, within two seconds or so. What is in the shards of threads, up to an eighth of `L`, stays there until they call again
+/// An instance that spends nothing holds one token, and none while Redis has fewer than `2*n`, or than half of its capacity if that
+/// is less: the last ones are for whoever asks, within two seconds or so. What is in the shards of threads, up to an eighth of `L`, stays there until they call again
 /// or the limit is closed; [a shard of one's own](Self::shard) gives it back when it is dropped or parked.
 ///
 /// # Pauses

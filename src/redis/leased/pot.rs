@@ -121,7 +121,7 @@ impl Pot {
         self.bucket.drain()
     }
 
-    /// Who leaves less than `low` rings.
+    /// Who leaves less than `low` rings. A read-modify-write, for most processors do not look ahead of one; nothing relies on it.
     pub(super) fn arm(&self, low: u64) {
         self.low.swap(low, Ordering::Relaxed);
     }

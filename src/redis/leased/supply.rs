@@ -131,11 +131,12 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         if self.pot.fallback.is_failing() {
             self.answer_without_the_store();
         }
-        if self.want() > 0 {
-            return self.due.min(self.span_end);
+        if self.want() == 0 {
+            self.pot.arm(self.demand.low().max(1));
         }
-        self.pot.arm(self.demand.low().max(1));
-        self.paused_until.map_or(self.span_end, |until| until.min(self.span_end))
+        // Again, for nobody rang before.
+        let due = if self.want() > 0 { Some(self.due) } else { self.paused_until };
+        due.map_or(self.span_end, |due| due.min(self.span_end))
     }
 
     /// What the lease lacks of its size, if it is low or someone waits.
@@ -180,14 +181,14 @@ impl<C: ConnectionLike + Clone> Supply<C> {
             self.demand.grow();
         }
         let lacking = self.pot.line().first().map_or(1, |cost| cost.saturating_sub(self.kept));
-        let Some(drawn) = self.draw(lacking.clamp(1, want), want).await else { return };
+        let Some(drawn) = self.draw(lacking.max(1).min(want), want).await else { return };
         self.filled_at = begin;
         self.pot.took(self.pot.now().saturating_sub(begin));
+        let wait = if drawn.lent > 0 { Nanos::ZERO } else { drawn.wait };
+        self.expected = begin.saturating_add(wait);
         if drawn.lent < want && drawn.left < self.bucket.quota().capacity() / 2 {
             // What others give back may come before refill does.
-            let wait = if drawn.lent > 0 { Nanos::ZERO } else { drawn.wait };
             self.due = begin.saturating_add(self.pace.max(wait.min(IDLE)));
-            self.expected = begin.saturating_add(wait);
         }
         self.given = self.given.saturating_add(drawn.lent);
         self.kept += drawn.lent;
@@ -270,9 +271,11 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     /// While nobody here asks for anything: the last tokens are for others, until there is enough again.
     async fn look_at_the_store(&mut self) {
         let Some(Drawn { left, .. }) = self.draw(0, 0).await else { return };
-        if left < self.parts {
+        let capacity = self.bucket.quota().capacity();
+        let few = self.parts.min(capacity / 2).max(1);
+        if left < few {
             self.demand.rest();
-        } else if left >= self.parts.saturating_mul(2) {
+        } else if left >= few.saturating_mul(2).min(capacity) {
             self.demand.wake();
         }
     }
