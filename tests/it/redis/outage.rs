@@ -209,6 +209,34 @@ async fn a_call_that_is_given_up_leaves_the_circuit_as_it_is() {
     assert_eq!(by_the_store(&limit, 1).await, Ok(()));
 }
 
+/// Fifty calls at once when the back-off is over: one of them asks, and the others are decided without waiting for it.
+#[tokio::test]
+async fn one_call_probes_and_the_others_do_not_wait_for_it() {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let limit =
+        guarded(&path, quota!("1/h burst 40"), Outage::Admit, circuit(Duration::from_millis(5))).await;
+    assert_eq!(by_the_store(&limit, 1).await, Ok(()));
+    path.cut();
+    by_the_rule(limit.try_acquire().await).unwrap();
+    path.silence();
+    tokio::time::sleep(Duration::from_millis(6)).await;
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let limit = limit.clone();
+            tokio::spawn(async move { limit.try_acquire().await })
+        })
+        .collect();
+    let begin = Instant::now();
+    while calls.iter().filter(|call| call.is_finished()).count() < 49 {
+        assert!(begin.elapsed() < PATIENCE / 2, "{:?}", limit.state());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(limit.state().circuit, CircuitState::HalfOpen);
+    assert_eq!(limit.state().admitted, 50, "49 of them, and the one before");
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
 #[tokio::test]
 async fn what_is_never_admitted_is_refused_without_store_or_rule() {
     let server = Server::start();
