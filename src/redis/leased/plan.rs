@@ -45,7 +45,7 @@ impl LeasePlan {
     /// Leases for at most `instances` instances alive at one time: an eighth of the capacity for all of them, and at least
     /// one token for each. In every interval of length `t` all of them together admit at most `B + r*t`.
     ///
-    /// Instances that start before others have ended count beside them. Each one above the stated number may admit a lease
+    /// An instance is one [`Leased`](super::Leased) with its clones. Those that start before others have ended count beside them. Each one above the stated number may admit a lease
     /// more than the bound.
     ///
     /// # Errors
