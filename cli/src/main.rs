@@ -6,9 +6,11 @@ mod compare;
 mod failure;
 mod leak;
 mod output;
+mod place;
 mod plan;
 mod plot;
 mod replay;
+#[cfg(feature = "redis")]
 mod store;
 mod text;
 mod trace;

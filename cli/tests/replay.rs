@@ -435,3 +435,9 @@ fn the_code_trace() {
     let args = [file.to_str().unwrap(), "--cost", "1", "--limit", "300/min burst 30", "--json", "-"];
     assert_eq!(counts(&outcomes_of(&run(&args))[0]), [8_819, 5_885, 5_885, 2_934, 2_934, 0]);
 }
+
+#[test]
+#[cfg(not(feature = "redis"))]
+fn a_program_without_redis_says_how_to_get_it() {
+    run(&["--redis"]).fails_with(&["--redis", "--features redis"]);
+}

@@ -13,7 +13,7 @@ use tollgate::{Quota, QuotaError};
 pub(crate) use self::plan::PlanArgs;
 use crate::compare;
 use crate::output::Destination;
-use crate::store::Place;
+use crate::place::Place;
 use crate::trace::{CostRule, Format, Unit, Wanted};
 
 /// Tries token-bucket limits on real traffic before they are put in front of it, plans them, and compares limiters
@@ -80,7 +80,7 @@ With --key (counts are of all keys together, violations of each key by itself):
               forgets keys whose buckets are full, and those whose buckets are not full at the end
   memory      what the limiter took when it knew most keys: about 110 bytes for each, and its text
 
-With --redis (each limit in memory and in the store, side by side):
+With --redis (each limit in memory and in the store, side by side; in a program built with --features redis):
   decided otherwise  arrivals that the bucket in memory, asked at the same microsecond, answered otherwise: with
               --mode told none for a rate that is kept exactly, as nearly all are (100/s, 500k/min); in the
               server's own time answers take a while, and leases hold tokens for others
@@ -216,7 +216,8 @@ Scenarios with --keyed:
   flood     10 M keys (1 M with --quick) that come once and whose buckets take an hour to fill; Keyed has room for
             a tenth of them, and Table as many words, rounded up to a power of two
 
-With --redis (scenarios admit, boundary and deny; limiters tollgate/bucket, redis/direct, redis/leased):
+With --redis (scenarios admit, boundary and deny; limiters tollgate/bucket, redis/direct, redis/leased; in a
+program built with --features redis):
   callers      each asks again as soon as it has its answer, on one connection, from one core
   x bucket     how many times as long a decision takes as one of a bucket in this process; its p50 ... max, and those
                of leases, are of means over 1024 calls
@@ -335,17 +336,6 @@ pub(crate) enum Mode {
     Direct,
     /// By instances of `Leased`, in the server's own time
     Leased,
-}
-
-impl Mode {
-    /// Its name as it is asked for.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Told => "told",
-            Self::Direct => "direct",
-            Self::Leased => "leased",
-        }
-    }
 }
 
 /// A limit and the text it was asked for with, which names it in the results.

@@ -7,6 +7,10 @@ mod course;
 mod field;
 mod floors;
 mod html;
+#[cfg(feature = "redis")]
+mod in_store;
+#[cfg(not(feature = "redis"))]
+#[path = "without_store.rs"]
 mod in_store;
 mod json;
 mod judge;

@@ -16,6 +16,7 @@ pub(super) enum Decision {
     ZeroCost,
 }
 
+#[cfg(feature = "redis")]
 impl Decision {
     /// Whether both admit, or both do not and for the same reason; waits may be told in other units.
     pub(super) fn is_like(self, other: Self) -> bool {

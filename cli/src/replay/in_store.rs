@@ -9,7 +9,8 @@ use super::live::{Live, Pace, runtime};
 use super::told::Told;
 use crate::args::{Limit, Mode, ReplayArgs};
 use crate::failure::Failure;
-use crate::store::{Place, Store};
+use crate::place::Place;
+use crate::store::Store;
 use crate::trace::Arrival;
 
 /// The store, and the time that passes there.
@@ -28,11 +29,17 @@ impl InStore {
     ) -> Result<(Self, Vec<Lane>), Failure> {
         let store = Rc::new(Store::open(place)?);
         let lanes = match args.mode {
-            Mode::Told => lanes(limits, |limit| Lane::told(limit, Told::new(limit, Rc::clone(&store))?))?,
+            Mode::Told => lanes(limits, |limit| {
+                let told = Told::new(limit, Rc::clone(&store))?;
+                Ok(Lane::in_store(limit, "redis", Box::new(told)))
+            })?,
             mode => {
                 let (runtime, terms) = (runtime()?, (args.speed, args.instances));
-                let live = |limit: &Limit| Live::new(limit, &store, &runtime, mode, terms);
-                lanes(limits, |limit| Lane::live(limit, mode.name(), live(limit)?))?
+                let how = if mode == Mode::Leased { "redis leased" } else { "redis direct" };
+                lanes(limits, |limit| {
+                    let live = Live::new(limit, &store, &runtime, mode, terms)?;
+                    Ok(Lane::in_store(limit, how, Box::new(live)))
+                })?
             }
         };
         let pace = (args.mode != Mode::Told).then(|| Pace::new(args.speed));

@@ -6,11 +6,11 @@ use tollgate::Quota;
 
 use super::by_key::ByKey;
 use super::decision::Decision;
+#[cfg(feature = "redis")]
+use super::limiter::Remote;
 use super::limiter::{Alone, Limiter};
-use super::live::Live;
 use super::period::InPeriod;
 use super::series::Course;
-use super::told::Told;
 use super::windows::ByWindows;
 use crate::args::{Algorithm, Limit};
 use crate::failure::Failure;
@@ -126,19 +126,11 @@ impl Lane {
         })
     }
 
-    /// One bucket for all arrivals, in a store that is told the time.
-    pub(super) fn told(limit: &Limit, told: Told) -> Result<Self, Failure> {
-        Ok(Self::in_store(limit, "redis", Limiter::Told(Box::new(told))))
-    }
-
-    /// One bucket for all arrivals, in a store in its own time.
-    pub(super) fn live(limit: &Limit, mode: &str, live: Live) -> Result<Self, Failure> {
-        Ok(Self::in_store(limit, &format!("redis {mode}"), Limiter::Live(Box::new(live))))
-    }
-
-    fn in_store(limit: &Limit, how: &str, limiter: Limiter) -> Self {
+    /// One bucket for all arrivals, in a store that is asked in that way.
+    #[cfg(feature = "redis")]
+    pub(super) fn in_store(limit: &Limit, how: &str, remote: Box<dyn Remote>) -> Self {
         let name = format!("{}, {how}", limit.text);
-        Self { name, otherwise: Some(0), ..Self::new(limit, limiter) }
+        Self { name, otherwise: Some(0), ..Self::new(limit, Limiter::InStore(remote)) }
     }
 
     fn new(limit: &Limit, limiter: Limiter) -> Self {
@@ -229,6 +221,7 @@ impl Lane {
     }
 
     /// The bucket in memory beside it said so.
+    #[cfg(feature = "redis")]
     pub(crate) fn compare(&mut self, own: Decision, beside: Decision) {
         if let Some(otherwise) = self.otherwise.as_mut().filter(|_| !own.is_like(beside)) {
             *otherwise += 1;

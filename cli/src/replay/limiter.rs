@@ -5,8 +5,6 @@ use tollgate::{Bucket, Manual, Quota};
 use super::bound::BoundAudit;
 use super::by_key::ByKey;
 use super::decision::Decision;
-use super::live::Live;
-use super::told::Told;
 use super::windows::ByWindows;
 use crate::failure::Failure;
 use crate::trace::Arrival;
@@ -16,8 +14,21 @@ pub(super) enum Limiter {
     Alone(Box<Alone>),
     ByKey(Box<ByKey>),
     ByWindows(Box<ByWindows>),
-    Told(Box<Told>),
-    Live(Box<Live>),
+    #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "there is no store"))]
+    InStore(Box<dyn Remote>),
+}
+
+/// A bucket in a store.
+pub(super) trait Remote {
+    fn decide(&mut self, arrival: &Arrival) -> Result<Decision, Failure>;
+
+    /// Tokens left, where that is known.
+    fn left(&self) -> Option<u64>;
+
+    fn violations(&self) -> u64;
+
+    /// After the last arrival.
+    fn finish(&mut self) -> Result<(), Failure>;
 }
 
 impl Limiter {
@@ -27,8 +38,7 @@ impl Limiter {
             Self::Alone(alone) => alone.decide(arrival),
             Self::ByKey(by_key) => by_key.decide(arrival).into(),
             Self::ByWindows(windows) => windows.decide(arrival).into(),
-            Self::Told(told) => told.decide(arrival)?,
-            Self::Live(live) => live.decide(arrival)?,
+            Self::InStore(remote) => remote.decide(arrival)?,
         })
     }
 
@@ -38,16 +48,14 @@ impl Limiter {
             Self::Alone(alone) => Some(alone.bucket.peek_at(arrival.at).available()),
             Self::ByKey(by_key) => Some(by_key.left(arrival)),
             Self::ByWindows(windows) => Some(windows.left(arrival)),
-            Self::Told(told) => Some(told.left()),
-            // By the time of an answer it would be another.
-            Self::Live(_) => None,
+            Self::InStore(remote) => remote.left(),
         }
     }
 
     /// After the last arrival.
     pub(super) fn finish(&mut self) -> Result<(), Failure> {
         match self {
-            Self::Live(live) => live.finish(),
+            Self::InStore(remote) => remote.finish(),
             _ => Ok(()),
         }
     }
@@ -57,8 +65,7 @@ impl Limiter {
             Self::Alone(alone) => alone.audit.violations(),
             Self::ByKey(by_key) => by_key.violations(),
             Self::ByWindows(windows) => windows.violations(),
-            Self::Told(told) => told.violations(),
-            Self::Live(live) => live.violations(),
+            Self::InStore(remote) => remote.violations(),
         }
     }
 }

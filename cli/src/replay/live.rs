@@ -12,6 +12,7 @@ use tollgate::redis::{LeasePlan, Leased, RedisBucket, Refused, StoreError};
 use tollgate::{Denied, Nanos, Quota};
 
 use super::decision::Decision;
+use super::limiter::Remote;
 use crate::args::{Limit, Mode};
 use crate::failure::Failure;
 use crate::store::{PATIENCE, Store, unique};
@@ -81,8 +82,10 @@ impl Live {
         let (store, runtime) = (Rc::clone(store), Rc::clone(runtime));
         Ok(Self { store, connection, runtime, asked, key, speed, quota, admitted: 0, begin, violations: 0 })
     }
+}
 
-    pub(super) fn decide(&mut self, arrival: &Arrival) -> Result<Decision, Failure> {
+impl Remote for Live {
+    fn decide(&mut self, arrival: &Arrival) -> Result<Decision, Failure> {
         let decision = self.asked.decide(&self.runtime, arrival.cost);
         Ok(match decision.map_err(|error| self.store.failed(&error))? {
             Decision::Admitted => {
@@ -95,13 +98,18 @@ impl Live {
         })
     }
 
+    /// By the time of an answer it would be another.
+    fn left(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether in all, by the server's own time, more was admitted than `B + r*t`: 0 or 1, known after [`finish`](Self::finish).
-    pub(super) fn violations(&self) -> u64 {
+    fn violations(&self) -> u64 {
         self.violations
     }
 
     /// After the last arrival.
-    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), Failure> {
         let now = time(&mut self.connection).map_err(|error| self.store.failed(&error))?;
         let nanos = u128::from(now.saturating_sub(self.begin)) * 1_000;
         let refilled = u128::from(self.quota.tokens()) * nanos / self.quota.period().as_nanos();

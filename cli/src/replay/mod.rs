@@ -3,16 +3,22 @@
 mod bound;
 mod by_key;
 mod decision;
+#[cfg(feature = "redis")]
+mod in_store;
+#[cfg(not(feature = "redis"))]
+#[path = "without_store.rs"]
 mod in_store;
 mod json;
 mod lane;
 mod limiter;
+#[cfg(feature = "redis")]
 mod live;
 mod period;
 mod plot;
 mod plot_periods;
 mod series;
 mod table;
+#[cfg(feature = "redis")]
 mod told;
 mod windows;
 

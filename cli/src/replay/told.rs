@@ -12,6 +12,7 @@ use tollgate::redis::RedisBucket;
 
 use super::bound::BoundAudit;
 use super::decision::Decision;
+use super::limiter::Remote;
 use crate::args::Limit;
 use crate::failure::Failure;
 use crate::leak::Ratio;
@@ -69,7 +70,16 @@ impl Told {
         })
     }
 
-    pub(super) fn decide(&mut self, arrival: &Arrival) -> Result<Decision, Failure> {
+    fn ask(&mut self, micros: u64, cost: u64) -> redis::RedisResult<Vec<u64>> {
+        let (now, Scale { p, q, capacity }) = (FIRST + micros, self.scale);
+        let mut call = self.script.key(&self.key);
+        call.arg("acquire").arg(p).arg(q).arg(capacity).arg(cost * q);
+        call.arg(now / 1_000_000).arg(now % 1_000_000).invoke(&mut self.connection)
+    }
+}
+
+impl Remote for Told {
+    fn decide(&mut self, arrival: &Arrival) -> Result<Decision, Failure> {
         let cost = arrival.cost;
         // As the library does: what no wait would help does not go to the server.
         if cost == 0 {
@@ -92,19 +102,16 @@ impl Told {
     }
 
     /// Right after the last admission; a refusal takes nothing.
-    pub(super) fn left(&self) -> u64 {
-        self.left
+    fn left(&self) -> Option<u64> {
+        Some(self.left)
     }
 
-    pub(super) fn violations(&self) -> u64 {
+    fn violations(&self) -> u64 {
         self.audit.violations()
     }
 
-    fn ask(&mut self, micros: u64, cost: u64) -> redis::RedisResult<Vec<u64>> {
-        let (now, Scale { p, q, capacity }) = (FIRST + micros, self.scale);
-        let mut call = self.script.key(&self.key);
-        call.arg("acquire").arg(p).arg(q).arg(capacity).arg(cost * q);
-        call.arg(now / 1_000_000).arg(now % 1_000_000).invoke(&mut self.connection)
+    fn finish(&mut self) -> Result<(), Failure> {
+        Ok(())
     }
 }
 

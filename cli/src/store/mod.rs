@@ -3,7 +3,6 @@
 mod own;
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,17 +12,10 @@ use tokio::runtime::Runtime;
 
 use self::own::Own;
 use crate::failure::Failure;
+use crate::place::Place;
 
 /// How long a server is given to take a connection, and to answer on it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Where `--redis` says that the server is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Nowhere: one is started.
-    Own,
-    At(String),
-}
 
 /// A server that can be asked.
 pub(crate) struct Store {
@@ -82,18 +74,6 @@ impl Store {
     }
 }
 
-impl FromStr for Place {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "" => Ok(Self::Own),
-            _ if Client::open(text).is_ok() => Ok(Self::At(text.to_owned())),
-            _ => Err("expected a URL such as redis://127.0.0.1:6379/; a trace goes before --redis".into()),
-        }
-    }
-}
-
 /// A part of a key that no other command on the same server has, nor this one for another key.
 pub(crate) fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -103,17 +83,4 @@ pub(crate) fn unique() -> String {
 
 fn unusable(name: &str, error: &dyn fmt::Display) -> Failure {
     Failure::Input(format!("--redis: {name}: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_is_a_url_or_nothing() {
-        assert_eq!("".parse(), Ok(Place::Own));
-        assert_eq!("redis://host:1/".parse(), Ok(Place::At("redis://host:1/".into())));
-        let error = "trace.csv".parse::<Place>().unwrap_err();
-        assert!(error.contains("a trace goes before --redis"), "{error}");
-    }
 }

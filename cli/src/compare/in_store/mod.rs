@@ -13,7 +13,8 @@ use tollgate_bench::machine::Machine;
 use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::output::tell;
-use crate::store::{Place, Store};
+use crate::place::Place;
+use crate::store::Store;
 
 use super::progress::Progress;
 use super::{chosen, known};
