@@ -65,7 +65,8 @@
 //! * A `MultiplexedConnection` ends when it breaks. A `ConnectionManager` is made anew, and sends nothing again.
 //! * Each has a response timeout of its own, half a second unless it is configured; a longer deadline needs a longer one.
 //! * A cluster's connection by itself sends again what was under way when a node's connection broke. So a cost may count twice,
-//!   which is the safe side, and so may what is given back, which is not: a refund, a settlement, what is left of a lease.
+//!   which is the safe side, and so may what is given back, which is not: a refund, a settlement, what is left of a lease. Permits
+//!   have names, and count once.
 //!   [`ClusterClientBuilder::retries(0)`](https://docs.rs/redis/latest/redis/cluster/struct.ClusterClientBuilder.html) switches that
 //!   off. Keys that have moved are still found; while a slot is on its way, calls on its keys fail, which they do not with retries.
 //! * With Sentinel, ask a `SentinelClient` for a connection again when calls fail, and make the limit anew on it: what is kept

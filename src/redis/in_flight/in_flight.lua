@@ -52,10 +52,11 @@ end
 
 local done = 0
 if verb == 'acquire' then
-  -- The limit and the lease.
-  if held + weight(permit) <= tonumber(ARGV[3]) then
-    redis.call('ZADD', key, exact(now + tonumber(ARGV[4])), permit)
-    held = held + weight(permit)
+  -- The limit and the lease. One that is there already was asked for twice, by a connection that sends again.
+  local ends = redis.call('ZSCORE', key, permit)
+  if ends or held + weight(permit) <= tonumber(ARGV[3]) then
+    redis.call('ZADD', key, exact(math.max(tonumber(ends or 0), now + tonumber(ARGV[4]))), permit)
+    held = held + (ends and 0 or weight(permit))
     done = 1
   end
 elseif verb == 'renew' then

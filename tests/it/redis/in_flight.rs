@@ -297,11 +297,20 @@ proptest! {
             };
             let any = (weight as usize * 7 + number) % given.len().max(1);
             match verb {
-                0..=2 => {
+                0..=1 => {
                     let name = format!("{number}:{weight}");
                     let fits = held(&given) + weight <= limit;
                     if fits {
                         given.push((name.clone(), weight, now + lease));
+                    }
+                    prop_assert_eq!(ask("acquire", &name, &[limit, lease]), (u64::from(fits), held(&given)));
+                }
+                // Asked for twice, by a connection that sends again.
+                2 if !given.is_empty() => {
+                    let (name, weight, ends) = given[any].clone();
+                    let fits = ends > now || held(&given) + weight <= limit;
+                    if fits {
+                        given[any].2 = ends.max(now + lease);
                     }
                     prop_assert_eq!(ask("acquire", &name, &[limit, lease]), (u64::from(fits), held(&given)));
                 }
