@@ -1,5 +1,5 @@
-//! `--redis --mode direct` and `leased`: the library's own limiters on the server's own time, in which the trace passes so many times as
-//! fast as it was, and the limit with it.
+//! `--redis --mode direct` and `leased`: the library's own limiters on the server's own time, in which the
+//! trace passes so many times as fast as it was, and the limit with it.
 
 use std::rc::Rc;
 use std::thread;
