@@ -72,9 +72,11 @@ impl SharedBucket {
     ///
     /// [`Denied::NotYet`] with the exact wait, [`Denied::OverCapacity`] for a cost that will never be admitted, or
     /// [`Denied::ZeroCost`].
-    #[inline]
+    // Out of line: in a caller's loop the compiler makes a branch of the rule's choice, which costs are bound to mispredict.
+    #[inline(never)]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
-        self.try_acquire_n_at(cost, self.clock.now())
+        let asked = self.gcra.cost(cost)?;
+        self.ruled().admit(&asked, self.clock.now()).map(drop)
     }
 
     /// [`try_acquire_n`](Self::try_acquire_n) at a reading of the region's clock.
