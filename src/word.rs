@@ -314,6 +314,12 @@ impl Raised {
 }
 
 impl Lowered {
+    /// For a word whose lowerings are counted elsewhere.
+    #[cfg(feature = "shared-memory")]
+    pub(crate) fn counted(units: u64) -> Self {
+        Self(units)
+    }
+
     /// Units lowered since, given what [`Undoable::undo`] tells its rule.
     pub(crate) fn until(self, lowered: u64) -> u64 {
         lowered.wrapping_sub(self.0)

@@ -105,7 +105,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Opens the file of limits at `path`, and makes it if it is not there: with room for `slots` buckets, 1 to 65536, of 512
+ * Opens the file of limits at `path`, and makes it if it is not there: with room for `slots` buckets, 1 to 65536, of 768
  * bytes each, and the permissions `mode`, less those that the umask takes. A file that is there keeps its own.
  *
  * It belongs on a file system in memory, such as /dev/shm or /run.

@@ -29,31 +29,33 @@
 use std::vec::Vec;
 
 /// More stretches than these are not remembered: the lowest then counts as standing. Neighbours are one stretch.
-const MAX_STRETCHES: usize = 64;
+pub(super) const MAX_STRETCHES: usize = 64;
 
 /// Cancelled stretches, from the highest down. They neither touch nor overlap.
 #[derive(Debug)]
-pub(super) struct Cancelled {
+pub(crate) struct Cancelled {
     stretches: Vec<Stretch>,
+    /// So many are remembered.
+    most: usize,
 }
 
 /// A stretch of the axis that lowering does not shorten. Its positions wrap.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
-    pub(super) low: u64,
-    pub(super) high: u64,
+pub(crate) struct Stretch {
+    pub(crate) low: u64,
+    pub(crate) high: u64,
     /// Units that had been lowered when the highest booking in it was made.
-    pub(super) lowered: u64,
+    pub(crate) lowered: u64,
     /// Units that it has not given back yet.
-    pub(super) owed: u64,
+    pub(crate) owed: u64,
 }
 
 /// What an undo sees of the word, and what has been issued.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    pub(super) arrival: u64,
-    pub(super) lowered: u64,
-    pub(super) issued: u64,
+pub(crate) struct Moment {
+    pub(crate) arrival: u64,
+    pub(crate) lowered: u64,
+    pub(crate) issued: u64,
 }
 
 impl Moment {
@@ -82,12 +84,19 @@ impl Stretch {
 }
 
 impl Cancelled {
-    pub(super) fn new() -> Self {
-        Self { stretches: Vec::new() }
+    /// Nothing yet, and room for so many stretches.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { stretches: Vec::new(), most }
+    }
+
+    /// The stretches, from the highest down.
+    #[cfg(feature = "shared-memory")]
+    pub(crate) fn stretches(&self) -> &[Stretch] {
+        &self.stretches
     }
 
     /// Remembers one more.
-    pub(super) fn add(&mut self, mut added: Stretch) {
+    pub(crate) fn add(&mut self, mut added: Stretch) {
         self.stretches.retain(|stretch| {
             let apart = stretch.is_above(added) || added.is_above(*stretch);
             if !apart {
@@ -99,13 +108,14 @@ impl Cancelled {
         self.stretches.insert(place, added);
     }
 
-    fn owed(&self) -> i128 {
+    /// What is still to be given back.
+    pub(super) fn owed(&self) -> i128 {
         self.stretches.iter().map(|stretch| wide(stretch.owed)).sum()
     }
 
     /// The lowest arrival point that is right now. `span` is the capacity in units, or 0 where what stands is due when all
     /// before it has been issued.
-    pub(super) fn goal(&self, now: Moment, span: u64) -> u64 {
+    pub(crate) fn goal(&self, now: Moment, span: u64) -> u64 {
         let (arrival, issued, span) = (wide(now.arrival), wide(now.issued), wide(span));
         let mut goal = (arrival - self.owed()).max(issued);
         let (mut standing, mut above) = (0, 0);
@@ -124,13 +134,13 @@ impl Cancelled {
     }
 
     /// So much has been given back, and this is what there is now. What is higher gives first: less stands behind it.
-    pub(super) fn gave(&mut self, mut units: u64, now: Moment) {
+    pub(crate) fn gave(&mut self, mut units: u64, now: Moment) {
         for stretch in &mut self.stretches {
             let given = stretch.owed.min(units);
             stretch.owed -= given;
             units -= given;
         }
-        let kept = self.above_refill(now).min(MAX_STRETCHES);
+        let kept = self.above_refill(now).min(self.most);
         self.stretches.truncate(kept);
     }
 
@@ -169,7 +179,7 @@ mod tests {
     }
 
     fn with(stretches: &[(u64, u64)]) -> Cancelled {
-        let mut cancelled = Cancelled::new();
+        let mut cancelled = Cancelled::new(MAX_STRETCHES);
         stretches.iter().for_each(|&(low, high)| cancelled.add(stretch(low, high)));
         cancelled
     }
@@ -214,7 +224,7 @@ mod tests {
 
     #[test]
     fn only_so_many_are_remembered() {
-        let mut cancelled = Cancelled::new();
+        let mut cancelled = Cancelled::new(MAX_STRETCHES);
         for n in 1..=100 {
             cancelled.add(stretch(2 * n, 2 * n + 1));
             cancelled.gave(0, Moment { arrival: 1_000, lowered: 0, issued: 0 });

@@ -15,8 +15,12 @@ use crossbeam_utils::CachePadded;
 
 #[cfg(feature = "wait")]
 use self::booked::Ledger;
+#[cfg(all(feature = "shared-memory", feature = "wait"))]
+pub(crate) use self::booked::{Axis, Return};
 #[cfg(feature = "wait")]
 pub(crate) use self::booked::{Booked, Spacing};
+#[cfg(all(feature = "shared-memory", feature = "wait"))]
+pub(crate) use self::cancelled::{Cancelled, Moment, Stretch};
 pub use self::charge::Charge;
 pub(crate) use self::ruled::Ruled;
 use crate::clock::{Clock, Monotonic};

@@ -7,8 +7,12 @@ use core::time::Duration;
 
 use super::charge::SharedCharge;
 use super::clock::MachineClock;
+#[cfg(feature = "wait")]
+use super::mapped_word::MappedWord;
 use super::mapping::MappedSlot;
 use super::opened::Opened;
+#[cfg(feature = "wait")]
+use crate::bucket::Booked;
 use crate::bucket::Ruled;
 use crate::clock::Clock;
 use crate::decision::Denied;
@@ -22,8 +26,8 @@ use crate::word::Raised;
 /// A bucket that every process has which opened it by its name: a [`Bucket`](crate::Bucket) between processes.
 ///
 /// Made by [`Region::bucket`](super::Region::bucket). All verbs keep the bucket's promises over all processes together.
-/// With the feature `budget` it can be one of several limits (`budget::Limit`). Places are not booked from it, and its quota does
-/// not change: a bucket with another quota has another name.
+/// With the feature `budget` it can be one of several limits (`budget::Limit`), with `wait` places can be booked and waited
+/// for. Its quota does not change: a bucket with another quota has another name.
 ///
 /// # Cost
 ///
@@ -68,9 +72,11 @@ impl SharedBucket {
     ///
     /// [`Denied::NotYet`] with the exact wait, [`Denied::OverCapacity`] for a cost that will never be admitted, or
     /// [`Denied::ZeroCost`].
-    #[inline]
+    // Out of line: in a caller's loop the compiler makes a branch of the rule's choice, which costs are bound to mispredict.
+    #[inline(never)]
     pub fn try_acquire_n(&self, cost: u64) -> Result<(), Denied> {
-        self.try_acquire_n_at(cost, self.clock.now())
+        let asked = self.gcra.cost(cost)?;
+        self.ruled().admit(&asked, self.clock.now()).map(drop)
     }
 
     /// [`try_acquire_n`](Self::try_acquire_n) at a reading of the region's clock.
@@ -141,9 +147,16 @@ impl SharedBucket {
         let _is_done = self.opened.undoing_alone(&self.slot, || {
             self.slot.word.undo(units, |arrival, lowered| {
                 let issued = self.gcra.issued(now().as_u64());
-                self.gcra.undo(arrival, issued, units, written, lowered.wrapping_sub(before))
+                self.gcra.undo(arrival, issued, units, written, before.until(lowered))
             });
         });
+    }
+
+    /// The return of a place, with readings of the region's clock.
+    #[cfg(feature = "wait")]
+    pub(super) fn give_place_back(&self, booked: &Booked, now: impl Fn() -> Nanos) {
+        let _is_done =
+            self.opened.undoing_alone(&self.slot, || self.slot.word.cancel(booked, &self.gcra, now));
     }
 
     /// Whole tokens.
@@ -223,8 +236,13 @@ impl SharedBucket {
         &self.clock
     }
 
+    #[cfg(feature = "wait")]
+    pub(super) fn word(&self) -> &MappedWord {
+        &self.slot.word
+    }
+
     #[inline(always)]
-    fn ruled(&self) -> Ruled<'_> {
+    pub(super) fn ruled(&self) -> Ruled<'_> {
         Ruled { gcra: &self.gcra, word: &self.slot.word }
     }
 }

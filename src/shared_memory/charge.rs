@@ -5,6 +5,7 @@ use core::fmt;
 use super::bucket::SharedBucket;
 use crate::clock::Clock;
 use crate::nanos::Nanos;
+use crate::word::Lowered;
 
 /// Tokens taken from a [`SharedBucket`], with what it takes to give them back at once.
 ///
@@ -38,7 +39,7 @@ pub struct SharedCharge<'a> {
     /// The word that the charge wrote.
     pub(super) written: u64,
     /// What had been given back before it.
-    pub(super) lowered: u64,
+    pub(super) lowered: Lowered,
 }
 
 impl SharedCharge<'_> {

@@ -73,7 +73,7 @@ pub(super) struct Slot {
 }
 
 const _: () = assert!(size_of::<Header>() == 128 && align_of::<Header>() == 128);
-const _: () = assert!(size_of::<Slot>() == 512 && align_of::<Slot>() == 128);
+const _: () = assert!(size_of::<Slot>() == 768 && align_of::<Slot>() == 128);
 
 /// Bytes of a file with so many slots.
 pub(super) const fn bytes(slots: u64) -> u64 {
@@ -171,7 +171,7 @@ impl Slot {
     }
 
     pub(super) fn set_limit(&self, limit: u32) {
-        self.word.put(limit.clamp(1, MOST_PERMITS).into(), 0);
+        self.word.put(limit.clamp(1, MOST_PERMITS).into());
     }
 
     /// Forgets all that is held.
@@ -181,7 +181,7 @@ impl Slot {
 
     /// Makes it a bucket with this name. Nobody else may be making anything in the file.
     pub(super) fn make_bucket(&self, name: &str, quota: &Quota, arrival: u64) {
-        self.word.put(arrival, 0);
+        self.word.put(arrival);
         self.make(BUCKET, name, fields(quota));
     }
 

@@ -23,10 +23,18 @@
 //! else is asked, so it is relaxed, but for the store that clears it: that must not be seen before the addition to `lowered`.
 //! That it is announced before the word is lowered is ensured by the release of the word.
 
+#[cfg(feature = "wait")]
+use core::iter::repeat;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::word::{Raised, Word};
+#[cfg(feature = "wait")]
+use crate::bucket::{Axis, Booked, Cancelled, Moment, Return, Spacing, Stretch};
+#[cfg(feature = "wait")]
+use crate::gcra::Gcra;
+#[cfg(feature = "wait")]
+use crate::nanos::Nanos;
+use crate::word::{Lowered, Raised, Word};
 
 /// Its layout is part of the format of the file.
 #[repr(C)]
@@ -36,13 +44,28 @@ pub(super) struct MappedWord {
     undoing: AtomicU64,
     /// Units given back, or more.
     lowered: AtomicU64,
+    /// The latest end of a pause for which a place was booked. It is raised before the word is, and read after it.
+    promised: AtomicU64,
+    /// What is remembered of cancelled places, four words each; see `cancelled`. Whoever has the lock writes it, and leaves word
+    /// in `undoing` before: after a death in between nothing is remembered.
+    cancelled: [AtomicU64; 4 * REMEMBERED],
 }
+
+/// So many stretches of cancelled places are remembered; others count as standing.
+const REMEMBERED: usize = 8;
 
 impl MappedWord {
     /// What has been given back so far, to be read before a charge that may be undone.
     #[inline]
-    pub(super) fn lowered(&self) -> u64 {
-        self.lowered.load(Ordering::Acquire)
+    pub(super) fn lowered(&self) -> Lowered {
+        Lowered::counted(self.lowered.load(Ordering::Acquire))
+    }
+
+    /// Puts it to `arrival`, with no pause, while nobody else uses it.
+    pub(super) fn put(&self, arrival: u64) {
+        self.word.put(arrival, 0);
+        self.promised.store(0, Ordering::Relaxed);
+        self.forget();
     }
 
     /// Lowers the arrival point to what `next` makes of it.
@@ -62,11 +85,20 @@ impl MappedWord {
     /// has the lock.
     pub(super) fn undo(&self, most: u64, next: impl Fn(u64, u64) -> u64) {
         self.count_the_dead();
+        self.announced(most, || self.step_back(next));
+    }
+
+    /// Does what may give back so much.
+    fn announced(&self, most: u64, act: impl FnOnce()) {
         self.undoing.store(most, Ordering::Relaxed);
+        act();
+        self.undoing.store(0, Ordering::Release);
+    }
+
+    fn step_back(&self, next: impl Fn(u64, u64) -> u64) {
         let Raised { seen, written } =
             self.word.step(|arrival| next(arrival, self.lowered.load(Ordering::Acquire)));
         self.count(seen.saturating_sub(written));
-        self.undoing.store(0, Ordering::Release);
     }
 
     /// Counts what an undo may have given back whose process died in it.
@@ -74,12 +106,68 @@ impl MappedWord {
         let left = self.undoing.load(Ordering::Relaxed);
         if left > 0 {
             self.count(left);
+            self.forget();
             self.undoing.store(0, Ordering::Release);
         }
     }
 
+    /// Remembers no cancelled place.
+    fn forget(&self) {
+        self.cancelled.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
     fn count(&self, units: u64) {
         self.lowered.fetch_add(units, Ordering::Release);
+    }
+}
+
+/// Places that are given back, beside all others that were. The caller has the lock.
+#[cfg(feature = "wait")]
+impl MappedWord {
+    pub(super) fn cancel(&self, booked: &Booked, gcra: &Gcra, now: impl Fn() -> Nanos) {
+        self.count_the_dead();
+        let mut cancelled = self.remembered();
+        let return_of = Return::new(&mut cancelled, booked, Spacing::Burst, gcra);
+        self.announced(return_of.most(), || {
+            self.step_back(|arrival, lowered| {
+                // What was booked for a pause's end keeps its time even if the pause is ended early.
+                let promised = self.promised.load(Ordering::Relaxed);
+                let issued = gcra.issued(now().as_u64().max(promised));
+                return_of.goal(Moment { arrival, lowered, issued })
+            });
+            self.remember(return_of.done());
+        });
+    }
+
+    fn remembered(&self) -> Cancelled {
+        let mut cancelled = Cancelled::new(REMEMBERED);
+        let (stretches, _) = self.cancelled.as_chunks::<4>();
+        let words = stretches.iter().map(|words| words.each_ref().map(|word| word.load(Ordering::Relaxed)));
+        words
+            .map(|[low, high, lowered, owed]| Stretch { low, high, lowered, owed })
+            .filter(|stretch| stretch.low != stretch.high)
+            .for_each(|stretch| cancelled.add(stretch));
+        cancelled
+    }
+
+    fn remember(&self, cancelled: &Cancelled) {
+        let stretches = cancelled.stretches().iter();
+        let words = stretches.flat_map(|stretch| [stretch.low, stretch.high, stretch.lowered, stretch.owed]);
+        let words = words.chain(repeat(0));
+        self.cancelled.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+    }
+}
+
+/// What has been lowered is read first, so that no more is taken for it than lies below the word.
+#[cfg(feature = "wait")]
+impl Axis for MappedWord {
+    fn place_on_axis(&self) -> (u64, Lowered) {
+        let lowered = self.lowered();
+        (self.word.arrival(), lowered)
+    }
+
+    fn promise(&self, paused_until: Nanos) {
+        self.promised.fetch_max(paused_until.as_u64(), Ordering::Relaxed);
     }
 }
 
@@ -109,22 +197,24 @@ mod tests {
     }
 
     fn word(arrival: u64) -> MappedWord {
-        MappedWord { word: Word::new(arrival), undoing: AtomicU64::new(0), lowered: AtomicU64::new(0) }
+        let [undoing, lowered, promised] = [0; 3].map(AtomicU64::new);
+        let cancelled = [0; 4 * REMEMBERED].map(AtomicU64::new);
+        MappedWord { word: Word::new(arrival), undoing, lowered, promised, cancelled }
     }
 
     /// A charge of 10 tokens: what was counted before it, and what it wrote.
-    fn charge(word: &MappedWord, issued: u64) -> (u64, u64) {
+    fn charge(word: &MappedWord, issued: u64) -> (Lowered, u64) {
         let (gcra, token) = rules();
         let lowered = word.lowered();
         (lowered, word.raise_always(|arrival| gcra.charge(arrival, issued, 10 * token)).written)
     }
 
     /// What an undo of it gives back.
-    fn undo(word: &MappedWord, (before, written): (u64, u64), issued: u64) -> u64 {
+    fn undo(word: &MappedWord, (before, written): (Lowered, u64), issued: u64) -> u64 {
         let (gcra, token) = rules();
         let held = word.arrival().max(issued);
         word.undo(10 * token, |arrival, lowered| {
-            gcra.undo(arrival, issued, 10 * token, written, lowered.wrapping_sub(before))
+            gcra.undo(arrival, issued, 10 * token, written, before.until(lowered))
         });
         (held - word.arrival().max(issued)) / token
     }
@@ -174,13 +264,28 @@ mod tests {
     }
 
     #[test]
+    fn of_who_dies_in_an_undo_no_cancelled_place_is_believed() {
+        let word = word(100);
+        word.cancelled.iter().for_each(|place| place.store(7, Ordering::Relaxed));
+        word.undo(5, |arrival, _| arrival);
+        let remembered = || word.cancelled.iter().map(|place| place.load(Ordering::Relaxed)).sum::<u64>();
+        assert_eq!(remembered(), 7 * 32, "an undo that ends leaves them");
+        DEATHS[0](&word);
+        word.undo(5, |arrival, _| arrival);
+        assert_eq!(remembered(), 0);
+    }
+
+    #[test]
     fn an_undo_leaves_word_of_itself_before_it_gives_anything_back() {
         let (word, told) = (word(100), Cell::new(0));
         word.undo(7, |arrival, _| {
             told.set(word.undoing.load(Ordering::Relaxed));
             arrival - 5
         });
-        assert_eq!((told.get(), word.lowered(), word.undoing.load(Ordering::Relaxed)), (7, 5, 0));
+        assert_eq!(
+            (told.get(), word.lowered.load(Ordering::Relaxed), word.undoing.load(Ordering::Relaxed)),
+            (7, 5, 0)
+        );
     }
 
     /// A refund of which nobody counts anything, as when its process dies right after it.
@@ -194,7 +299,7 @@ mod tests {
     struct Admitted {
         issued: u64,
         kept: u64,
-        undoable: Option<(u64, u64, u64)>,
+        undoable: Option<(u64, u64, Lowered)>,
     }
 
     /// A charge that may be undone, an admission, an undo, a refund, time; refunds are rare, for they widen what is checked.
@@ -231,7 +336,7 @@ mod tests {
                         let Some(one) = open.get_mut(which) else { continue };
                         let Some((units, written, before)) = one.undoable.take() else { continue };
                         word.undo(units, |arrival, lowered| {
-                            gcra.undo(arrival, issued, units, written, lowered.wrapping_sub(before))
+                            gcra.undo(arrival, issued, units, written, before.until(lowered))
                         });
                         // An undone charge does not count, however little came back.
                         one.kept = 0;

@@ -55,6 +55,8 @@ mod mapping;
 mod member;
 mod opened;
 mod own_file;
+#[cfg(feature = "wait")]
+mod places;
 mod region;
 mod undo_lock;
 

@@ -42,7 +42,7 @@ impl RegionOptions {
         Self { slots: 64, mode: 0o600 }
     }
 
-    /// Room for so many limits, 1 to 65536, of 256 bytes each, in a file that is not there yet.
+    /// Room for so many limits, 1 to 65536, of 768 bytes each, in a file that is not there yet.
     #[must_use]
     pub const fn slots(self, slots: u64) -> Self {
         Self { slots, ..self }
@@ -213,7 +213,7 @@ fn make_whole(mapping: &Mapping, slots: u64, boot: [u64; 2]) -> Result<(), Share
     for slot in mapping.slots() {
         slot.nobody_holds();
         if let Ok(quota) = slot.quota("") {
-            slot.word.put(initial(&quota, &clock), 0);
+            slot.word.put(initial(&quota, &clock));
         }
     }
     header.write(slots, boot, ticking);

@@ -119,7 +119,7 @@ impl<C: Clock> Bucket<C> {
 }
 
 /// Sleeps until it is time.
-pub(super) fn block<L: Handle>(
+pub(crate) fn block<L: Handle>(
     limiter: L,
     cost: u64,
     longest_wait: Duration,

@@ -1,14 +1,14 @@
 //! What a place can be booked from.
 
-use std::sync::Arc;
+use core::ops::Deref;
 
 use crate::bucket::{Booked, Bucket, Spacing};
 use crate::clock::Clock;
 use crate::decision::Denied;
 use crate::nanos::Nanos;
 
-/// A limiter from which places are booked, by reference or in an [`Arc`]: `&Bucket`, `Arc<Bucket>`, `&Pace`,
-/// `Arc<Pace>`.
+/// A limiter from which places are booked, by reference or in an [`Arc`](std::sync::Arc): `&Bucket`, `Arc<Bucket>`, `&Pace`,
+/// `Arc<Pace>`; with `shared-memory` a `SharedBucket` too.
 ///
 /// What holds a reference borrows the limiter; what holds an `Arc` can go anywhere. The trait is sealed.
 pub trait Handle: Book {}
@@ -25,64 +25,47 @@ pub trait Book {
     fn paused_until(&self) -> Nanos;
 }
 
-/// A bucket, and how it spaces what it admits.
-pub(super) trait Spaced {
-    type Clock: Clock;
-
-    const SPACING: Spacing;
-
-    fn bucket(&self) -> &Bucket<Self::Clock>;
-}
-
-impl<C: Clock> Spaced for Bucket<C> {
-    type Clock = C;
-
-    const SPACING: Spacing = Spacing::Burst;
-
-    fn bucket(&self) -> &Bucket<C> {
-        self
-    }
-}
-
-impl<L: Spaced> Book for L {
+/// By way of a reference, an [`Arc`](std::sync::Arc) or another pointer.
+impl<P: Deref<Target: Book>> Book for P {
     fn book(&self, cost: u64, longest: Nanos, now: Nanos) -> Result<Booked, Denied> {
-        self.bucket().take_place(cost, L::SPACING, longest, now)
+        (**self).book(cost, longest, now)
     }
 
     fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
-        let bucket = self.bucket();
-        bucket.give_place_back(booked, L::SPACING, || now.unwrap_or_else(|| bucket.clock().now_ordered()));
+        (**self).cancel(booked, now);
     }
 
     fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {
-        self.bucket().refuse_late(cost, L::SPACING, now)
+        (**self).refuse_late(cost, now)
     }
 
     fn now(&self) -> Nanos {
-        self.bucket().clock().now()
+        (**self).now()
     }
 
     fn paused_until(&self) -> Nanos {
-        self.bucket().paused_until()
+        (**self).paused_until()
     }
 }
 
-impl<L: Spaced> Spaced for &L {
-    type Clock = L::Clock;
-
-    const SPACING: Spacing = L::SPACING;
-
-    fn bucket(&self) -> &Bucket<L::Clock> {
-        (**self).bucket()
+impl<C: Clock> Book for Bucket<C> {
+    fn book(&self, cost: u64, longest: Nanos, now: Nanos) -> Result<Booked, Denied> {
+        self.take_place(cost, Spacing::Burst, longest, now)
     }
-}
 
-impl<L: Spaced> Spaced for Arc<L> {
-    type Clock = L::Clock;
+    fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
+        self.give_place_back(booked, Spacing::Burst, || now.unwrap_or_else(|| self.clock().now_ordered()));
+    }
 
-    const SPACING: Spacing = L::SPACING;
+    fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {
+        self.refuse_late(cost, Spacing::Burst, now)
+    }
 
-    fn bucket(&self) -> &Bucket<L::Clock> {
-        (**self).bucket()
+    fn now(&self) -> Nanos {
+        self.clock().now()
+    }
+
+    fn paused_until(&self) -> Nanos {
+        self.paused_until()
     }
 }

@@ -26,7 +26,11 @@ mod tokio;
 mod waiter;
 
 pub use self::acquire::Acquire;
+#[cfg(feature = "shared-memory")]
+pub(crate) use self::acquire::block;
 pub use self::booking::Booking;
+#[cfg(feature = "shared-memory")]
+pub(crate) use self::handle::Book;
 pub use self::handle::Handle;
 pub use self::jitter::Jitter;
 pub use self::pace::Pace;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::bucket::{Bucket, Spacing};
+use crate::bucket::{Booked, Bucket, Spacing};
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::nanos::Nanos;
@@ -12,7 +12,7 @@ use crate::quota::{Fill, Quota};
 use crate::wait::acquire::Acquire;
 use crate::wait::acquire::block;
 use crate::wait::booking::Booking;
-use crate::wait::handle::Spaced;
+use crate::wait::handle::Book;
 #[cfg(feature = "tokio")]
 use crate::wait::tokio::TokioTimer;
 
@@ -134,13 +134,26 @@ impl<C: Clock> Pace<C> {
     }
 }
 
-impl<C: Clock> Spaced for Pace<C> {
-    type Clock = C;
+impl<C: Clock> Book for Pace<C> {
+    fn book(&self, cost: u64, longest: Nanos, now: Nanos) -> Result<Booked, Denied> {
+        self.bucket.take_place(cost, Spacing::Even, longest, now)
+    }
 
-    const SPACING: Spacing = Spacing::Even;
+    fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
+        let now = || now.unwrap_or_else(|| self.bucket.clock().now_ordered());
+        self.bucket.give_place_back(booked, Spacing::Even, now);
+    }
 
-    fn bucket(&self) -> &Bucket<C> {
-        &self.bucket
+    fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {
+        self.bucket.refuse_late(cost, Spacing::Even, now)
+    }
+
+    fn now(&self) -> Nanos {
+        self.bucket.clock().now()
+    }
+
+    fn paused_until(&self) -> Nanos {
+        self.bucket.paused_until()
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod fork;
 mod in_flight;
+#[cfg(feature = "wait")]
+mod places;
 mod processes;
 mod region;
 mod undo;

@@ -38,8 +38,8 @@ const FOUR: Crowd = Crowd { processes: 4, threads: 1, undoes: false, span: Durat
 
 fn bucket(folder: &Path) -> SharedBucket {
     let region = Region::open(folder.join("limits")).unwrap();
-    // Half a second's worth: so long all processes may be kept from the processor without a loss.
-    region.bucket("requests", quota!("20k/s burst 10k")).unwrap()
+    // Three seconds' worth: so long all processes may be kept from the processor without a loss.
+    region.bucket("requests", quota!("20k/s burst 60k")).unwrap()
 }
 
 /// What each of the processes does, until the bucket is paused for good.

@@ -13,7 +13,7 @@ use crate::support::{S, at, quota as plain};
 
 /// Bytes of the head, and of a slot.
 const HEAD: u64 = 128;
-const SLOT: u64 = 512;
+const SLOT: u64 = 768;
 
 fn overwrite(place: &Place, offset: u64, bytes: &[u8]) {
     let file = OpenOptions::new().write(true).open(place.path()).unwrap();
