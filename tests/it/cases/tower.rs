@@ -1,7 +1,7 @@
 //! C78, C106, C107 and C109: layers. Over real sockets they are in `edges/`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{Request, Response};
 use tollgate::inflight::{InFlight, NoPermit, OwnedPermit};
@@ -24,6 +24,7 @@ fn waiting(limit: &Arc<InFlight>) -> PermitLayer<fn(&Asked, NoPermit) -> Respons
 #[cfg(feature = "budget")]
 #[test]
 fn c78_a_stream_is_settled_and_its_slot_freed_at_its_end() {
+    use std::sync::atomic::AtomicU64;
     use std::time::Duration;
     use tollgate::budget::Budget;
     use tollgate::tower::{LimitLayer, on_end};
