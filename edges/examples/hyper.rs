@@ -26,7 +26,7 @@ use tower::{ServiceBuilder, service_fn};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let bucket = Arc::new(Bucket::new(quota!("100/s burst 1000")));
-    let layer = WaitLayer::new(bucket, TokioTimer, Duration::from_secs(2), kilobytes, refuse);
+    let layer = WaitLayer::by(bucket, TokioTimer, Duration::from_secs(2), kilobytes, refuse);
     let stack = ServiceBuilder::new().layer(layer).service(service_fn(async |_| {
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("thank you\n")))
     }));

@@ -58,7 +58,7 @@ fn main() {
     compare(calls, "LimitLayer, refused", LimitLayer::by(empty, refuse).layer(Hello));
     let busy = |_: &Asked, _: NoPermit| refused();
     compare(calls, "PermitLayer", PermitLayer::new(Arc::clone(&permits), busy).layer(Hello));
-    let wait = WaitLayer::new(bucket(plenty), TokioTimer, Duration::MAX, |_: &Asked| 1, refuse);
+    let wait = WaitLayer::by(bucket(plenty), TokioTimer, Duration::MAX, |_: &Asked| 1, refuse);
     compare(calls, "WaitLayer, nothing to wait", wait.layer(Hello));
     let outer = PermitLayer::new(permits, |_: &Asked, _: NoPermit| refused().map(Into::into));
     compare(

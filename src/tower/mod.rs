@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`LimitLayer`] | asks a limit for each request; who is refused gets a response of your choice at once |
-//! | [`WaitLayer`] | lets each request wait for its tokens, in the order in which they came, and refuses longer waits |
+//! | [`WaitLayer`] | lets each request wait for its turn: for its tokens, in a queue, for what Redis says |
 //! | [`PermitLayer`] | a permit for work in flight, reserved by readiness, and held until the body of the response ends |
 //!
 //! A layer holds its limit in an [`Arc`](std::sync::Arc): every service that it makes, and every clone of one, asks the same. Two
@@ -65,7 +65,7 @@ mod permit;
 mod service;
 mod wait;
 
-pub use self::admit::{Admit, Costing};
+pub use self::admit::{Admit, AdmitLater, Awaiting, Costing, Turn};
 pub use self::body::Limited;
 pub use self::future::{Served, Waited};
 pub use self::grant::{End, Grant, Held, OnAnswer, OnEnd, on_answer, on_end};

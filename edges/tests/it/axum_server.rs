@@ -85,7 +85,7 @@ async fn who_must_wait_waits_in_the_server() {
     let bucket = Arc::new(Bucket::new(quota!("20/s burst 1")));
     let longest = Duration::from_millis(400);
     let layer =
-        WaitLayer::new(bucket, TokioTimer, longest, |_: &Request| 1, |_: &Request, no: Denied| refused(no));
+        WaitLayer::by(bucket, TokioTimer, longest, |_: &Request| 1, |_: &Request, no: Denied| refused(no));
     let server = Server::axum(Router::new().route("/", get(async || "hello")).layer(layer)).await;
     let start = std::time::Instant::now();
     for _ in 0..4 {

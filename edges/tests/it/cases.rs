@@ -176,7 +176,7 @@ async fn c107_no_more_run_than_there_are_permits() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c109_every_waiter_is_served_in_its_time() {
     let bucket = Arc::new(Bucket::new(quota!("20/s burst 1")));
-    let layer = WaitLayer::new(
+    let layer = WaitLayer::by(
         bucket,
         TokioTimer,
         Duration::MAX,

@@ -182,7 +182,7 @@ async fn c109_every_waiter_is_woken() {
 
     let bucket = Arc::new(Bucket::with_clock(quota!("1/1s burst 1"), TokioClock::new()));
     let layer =
-        WaitLayer::new(bucket, TokioTimer, Duration::MAX, |_: &Asked| 1, |_: &Asked, _: Denied| refusal());
+        WaitLayer::by(bucket, TokioTimer, Duration::MAX, |_: &Asked| 1, |_: &Asked, _: Denied| refusal());
     let mut service = layer.layer(Serve::new(|_| Ok(Response::new(Frames::of(&["a"])))));
     let start = tokio::time::Instant::now();
     let tasks: Vec<_> = (0..6)

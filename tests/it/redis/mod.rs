@@ -2,6 +2,8 @@
 
 mod exact;
 mod faults;
+#[cfg(feature = "tower")]
+mod layer;
 mod server;
 
 use std::time::Duration;
