@@ -1,5 +1,5 @@
-//! hyper alone, with a stack of tower's. Requests cost a token for each kilobyte that they say they send, and wait up to two seconds
-//! for them.
+//! hyper alone, with a stack of tower's. Requests cost a token for each kilobyte that they say they send, and
+//! wait up to two seconds for them.
 //!
 //! `cargo run -p tollgate-edges --example hyper`, then `curl -i localhost:8081 -d @Cargo.lock`.
 

@@ -1,8 +1,8 @@
-//! What a layer adds to a call, in this process: calls with it and without it take turns, and the difference of their medians is
-//! printed.
+//! What a layer adds to a call, in this process: calls with it and without it take turns, and the difference
+//! of their medians is printed.
 //!
-//! `cargo run --release -p tollgate-edges --example overhead -- [CALLS]`. Each call is timed from before readiness to the end of its
-//! body, and the time to read the clock twice is in both.
+//! `cargo run --release -p tollgate-edges --example overhead -- [CALLS]`. Each call is timed from before
+//! readiness to the end of its body, and the time to read the clock twice is in both.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};

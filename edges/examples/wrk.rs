@@ -1,7 +1,9 @@
-//! How much a limited server admits under wrk: servers of axum with clones of one layer of 5000/s, driven by many connections for some
-//! seconds. It fails if more was admitted between the first request and the last than `B + r * t`, or less than 99.5 % of it.
+//! How much a limited server admits under wrk: servers of axum with clones of one layer of 5000/s, driven by
+//! many connections for some seconds. It fails if more was admitted between the first request and the last
+//! than `B + r * t`, or less than 99.5 % of it.
 //!
-//! `cargo run --release -p tollgate-edges --example wrk -- [SECONDS] [SERVERS] [reconnect]`. It needs wrk, a Debian package.
+//! `cargo run --release -p tollgate-edges --example wrk -- [SECONDS] [SERVERS] [reconnect]`. It needs wrk, a
+//! Debian package.
 
 use std::error::Error;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! Whatever a client sends, its key is what the trusted proxies have seen; and nothing panics.
 //!
-//! The input is lines: the first has a byte that says whether proxies append to the last line or write lines of their own, and the
-//! others are lines of the field as the client sends them.
+//! The input is lines: the first has a byte that says whether proxies append to the last line or write lines
+//! of their own, and the others are lines of the field as the client sends them.
 
 #![no_main]
 

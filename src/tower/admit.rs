@@ -12,8 +12,8 @@ use crate::wait::{Acquire, Handle, Timer};
 
 /// Decides at once whether a request is served, and what is given out for it.
 ///
-/// Any function of that form is one, so any limit of the crate is asked by a closure: by key, several at once, a reservation. It
-/// may change the request, as to put something into its extensions for the handler.
+/// Any function of that form is one, so any limit of the crate is asked by a closure: by key, several at
+/// once, a reservation. It may change the request, as to put something into its extensions for the handler.
 ///
 /// ```
 /// use http::Request;
@@ -55,8 +55,8 @@ where
 
 /// Decides about a request later: when there are tokens for it, or when a server has answered.
 ///
-/// Any function that returns a future is one, so that whatever is awaited can be asked: a bucket in Redis, a queue with classes, a
-/// permit of a weight that depends on the request.
+/// Any function that returns a future is one, so that whatever is awaited can be asked: a bucket in Redis, a
+/// queue with classes, a permit of a weight that depends on the request.
 ///
 #[cfg_attr(feature = "tokio", doc = "```")]
 #[cfg_attr(not(feature = "tokio"), doc = "```ignore")]
@@ -143,8 +143,8 @@ pub struct Awaiting<L, T, C> {
 pub struct Turn<L: Handle, T: Timer>(Option<Acquire<L, T>>);
 
 impl<L, T, C> Awaiting<L, T, C> {
-    /// Waits on the timer for `cost` of the request, at most `longest`. The limiter is one that takes bookings, in an
-    /// [`Arc`](std::sync::Arc).
+    /// Waits on the timer for `cost` of the request, at most `longest`. The limiter is one that takes
+    /// bookings, in an [`Arc`](std::sync::Arc).
     pub fn new(limiter: L, timer: T, longest: Duration, cost: C) -> Self {
         Self { limiter, timer, longest, cost }
     }

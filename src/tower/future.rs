@@ -15,7 +15,8 @@ use super::body::Limited;
 use super::grant::{End, Grant, Open};
 
 pin_project! {
-    /// The future of [`Limit`](super::Limit) and [`Permits`](super::Permits): the service's own, or a refusal.
+    /// The future of [`Limit`](super::Limit) and [`Permits`](super::Permits): the service's own, or a
+    /// refusal.
     pub struct Served<F, B, G: Grant> {
         #[pin]
         state: State<F, B, G>,
@@ -32,8 +33,8 @@ pin_project! {
 
 impl<F, B, G: Grant> Served<F, B, G> {
     #[inline]
-    pub(super) fn admitted(future: F, grant: G) -> Self {
-        Self { state: State::Admitted { future, grant: Open::new(grant) } }
+    pub(super) fn admitted(future: F, grant: Open<G>) -> Self {
+        Self { state: State::Admitted { future, grant } }
     }
 
     #[cold]
@@ -125,7 +126,10 @@ where
                     // It was there until now: the step is left with it.
                     let Some((mut service, request, refuse)) = held.take() else { return Poll::Pending };
                     match answer {
-                        Ok(granted) => Served::admitted(service.call(request), granted),
+                        Ok(granted) => {
+                            let grant = Open::new(granted);
+                            Served::admitted(service.call(request), grant)
+                        }
                         Err(refused) => Served::refused(refuse(&request, refused)),
                     }
                 }

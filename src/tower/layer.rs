@@ -16,14 +16,15 @@ use super::wait::Wait;
 
 /// Asks a limit for each request, and answers at once for the service where that refuses.
 ///
-/// Readiness is the service's own, and nothing else is promised by it: a limit that depends on the request is asked when there is
-/// one. A refused request does not reach the service.
+/// Readiness is the service's own, and nothing else is promised by it: a limit that depends on the request is
+/// asked when there is one. A refused request does not reach the service.
 pub struct LimitLayer<A, R> {
     limit: Arc<A>,
     refuse: Arc<R>,
 }
 
-/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server. Readiness is the service's own.
+/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server. Readiness is
+/// the service's own.
 pub struct WaitLayer<A, R> {
     limit: Arc<A>,
     refuse: Arc<R>,
@@ -31,10 +32,11 @@ pub struct WaitLayer<A, R> {
 
 /// Lets no more requests run at once than there are permits, until the bodies of their responses end.
 ///
-/// A service is ready when it has a permit, and keeps it for the call that follows; dropped before that, it gives the permit back.
-/// So what is ready can be served, and no clone takes what another has been promised. One who waits for readiness stands in the
-/// line of the [`InFlight`], first come, first served, and is woken when it is its turn, not before. A service that is ready and
-/// neither called nor dropped keeps a permit from others.
+/// A service is ready when it has a permit, and keeps it for the call that follows; dropped before that, it
+/// gives the permit back. So what is ready can be served, and no clone takes what another has been promised.
+/// One who waits for readiness stands in the line of the [`InFlight`], first come, first served, and is woken
+/// when it is its turn, not before. A service that is ready and neither called nor dropped keeps a permit
+/// from others.
 pub struct PermitLayer<R> {
     limit: Arc<InFlight>,
     refuse: Arc<R>,
@@ -42,7 +44,8 @@ pub struct PermitLayer<R> {
 }
 
 impl<A, R> LimitLayer<A, R> {
-    /// `admit` decides (see [`Admit`](super::Admit)), and who is refused gets what `refuse` makes of the request and the refusal.
+    /// `admit` decides (see [`Admit`](super::Admit)), and who is refused gets what `refuse` makes of the
+    /// request and the refusal.
     pub fn new(admit: A, refuse: R) -> Self {
         Self { limit: Arc::new(admit), refuse: Arc::new(refuse) }
     }
@@ -63,16 +66,17 @@ impl<L: Limiter, C, R> LimitLayer<Costing<L, C>, R> {
 }
 
 impl<A, R> WaitLayer<A, R> {
-    /// `admit` decides (see [`AdmitLater`](super::AdmitLater)), and who is refused gets what `refuse` makes of the request and the
-    /// refusal.
+    /// `admit` decides (see [`AdmitLater`](super::AdmitLater)), and who is refused gets what `refuse` makes
+    /// of the request and the refusal.
     pub fn new(admit: A, refuse: R) -> Self {
         Self { limit: Arc::new(admit), refuse: Arc::new(refuse) }
     }
 }
 
 impl<L, T, C, R> WaitLayer<Awaiting<L, T, C>, R> {
-    /// `cost` tokens for each request, 0 is free, for which it waits on the timer at most `longest`; a longer wait is refused at
-    /// once. The limiter is one that takes bookings, in an [`Arc`]. The order is that of the first polls.
+    /// `cost` tokens for each request, 0 is free, for which it waits on the timer at most `longest`; a longer
+    /// wait is refused at once. The limiter is one that takes bookings, in an [`Arc`]. The order is that of
+    /// the first polls.
     pub fn by(limiter: L, timer: T, longest: Duration, cost: C, refuse: R) -> Self {
         Self::new(Awaiting::new(limiter, timer, longest, cost), refuse)
     }

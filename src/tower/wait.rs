@@ -14,7 +14,8 @@ use super::body::Limited;
 use super::future::Waited;
 use super::grant::Grant;
 
-/// A service whose requests wait for their turn, or are refused; made by [`WaitLayer`](super::WaitLayer). Clones share the limit.
+/// A service whose requests wait for their turn, or are refused; made by [`WaitLayer`](super::WaitLayer).
+/// Clones share the limit.
 pub struct Wait<S, A, R> {
     inner: S,
     limit: Arc<A>,
