@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http_body_util::channel::Channel;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::timeout;
 use tollgate::budget::Budget;
 use tollgate::http::{ClientKey, ClientKeys, Fields, Policy, Refusal};
@@ -474,9 +474,17 @@ async fn a_client_that_hangs_up_ends_its_grant() {
     let sender = std::sync::Mutex::new(Some(sender));
     let admit = move |_: &mut Request| Ok::<_, ()>(Ends(sender.lock().unwrap().take()));
     let layer = LimitLayer::new(admit, |_: &Request, ()| Response::default());
-    let never = async || std::future::pending::<&str>().await;
+    let begun = Arc::new(Notify::new());
+    let never = {
+        let begun = Arc::clone(&begun);
+        async move || {
+            begun.notify_one();
+            std::future::pending::<&str>().await
+        }
+    };
     let server = Server::axum(Router::new().route("/", get(never)).layer(layer)).await;
-    let request = reqwest::Client::new().get(server.url("/")).timeout(Duration::from_millis(100));
-    assert!(request.send().await.unwrap_err().is_timeout());
+    let request = tokio::spawn(reqwest::Client::new().get(server.url("/")).send());
+    begun.notified().await;
+    request.abort();
     assert_eq!(timeout(Duration::from_secs(20), end).await.unwrap().unwrap(), tollgate::tower::End::Dropped);
 }
