@@ -4,8 +4,8 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use prost::Message;
 
-/// Binary metadata is base64. Receivers accept it with padding and without, and senders should leave it out (gRPC over
-/// HTTP/2, "Custom-Metadata").
+/// Binary metadata is base64. Receivers accept it with padding and without, and senders should leave it out
+/// (gRPC over HTTP/2, "Custom-Metadata").
 pub(crate) const BINARY: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()

@@ -537,3 +537,97 @@ mod upstream {
         }
     }
 }
+
+#[cfg(feature = "http")]
+#[test]
+fn a_key_by_an_address_allocates_nothing() {
+    use http::{HeaderMap, HeaderValue};
+    use tollgate::http::ClientKeys;
+
+    let mut headers = HeaderMap::new();
+    headers.append("x-forwarded-for", HeaderValue::from_static("6.6.6.6, 2001:db8::7, 10.0.0.3"));
+    headers
+        .append("forwarded", HeaderValue::from_static("for=6.6.6.6, for=\"[2001:db8::7]:80\", for=10.0.0.3"));
+    let new = ClientKeys::new;
+    let keys = [
+        new(),
+        new().behind_x_forwarded_for(2).unwrap(),
+        new().behind_forwarded(2).unwrap(),
+        new().through_x_forwarded_for(["10.0.0.0/8"]).unwrap(),
+        new().through_forwarded(["10.0.0.0/8"]).unwrap().header("x-api-key".parse().unwrap()),
+    ];
+    let count = allocations(|| {
+        for keys in &keys {
+            black_box(keys.key([10, 0, 0, 2].into(), black_box(&headers)));
+        }
+    });
+    assert_eq!(count, 0);
+}
+
+#[cfg(feature = "tower")]
+mod tower {
+    use std::convert::Infallible;
+    use std::future::{Ready, ready};
+    use std::pin::{Pin, pin};
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Waker};
+
+    use http::{Request, Response};
+    use http_body::{Body, Frame};
+    use tollgate::inflight::{InFlight, NoPermit};
+    use tollgate::tower::{LimitLayer, PermitLayer};
+    use tollgate::{Bucket, Denied, Manual, quota};
+    use tower_layer::Layer;
+    use tower_service::Service;
+
+    use super::{allocations, black_box};
+
+    struct Empty;
+
+    impl Body for Empty {
+        type Data = &'static [u8];
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<&'static [u8]>, Infallible>>> {
+            Poll::Ready(None)
+        }
+    }
+
+    struct Serve;
+
+    impl Service<Request<()>> for Serve {
+        type Response = Response<Empty>;
+        type Error = Infallible;
+        type Future = Ready<Result<Response<Empty>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<()>) -> Self::Future {
+            ready(Ok(Response::new(Empty)))
+        }
+    }
+
+    #[test]
+    fn layers_allocate_nothing_for_who_need_not_wait() {
+        let bucket = Bucket::with_clock(quota!("10/s"), Manual::new());
+        let limit = LimitLayer::by(bucket, |_: &Request<()>, _: Denied| Response::new(Empty));
+        let running = Arc::new(InFlight::new(1).unwrap());
+        let permits =
+            PermitLayer::shedding(running, |_: &Request<()>, _: NoPermit| Response::new(Empty.into()));
+        let mut service = permits.layer(limit.layer(Serve));
+        let context = &mut Context::from_waker(Waker::noop());
+        let count = allocations(|| {
+            for _ in 0..20 {
+                assert!(service.poll_ready(context).is_ready());
+                let answer = pin!(service.call(Request::new(()))).poll(context);
+                black_box(answer.is_ready());
+            }
+        });
+        assert_eq!(count, 0, "ten are admitted and ten are refused");
+    }
+}

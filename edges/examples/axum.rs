@@ -1,7 +1,8 @@
 //! A server of axum with three limits: each client's own, all clients' together, and how many run at once.
 //!
-//! `cargo run -p tollgate-edges --example axum`, then `curl -i localhost:8080` a few times. With an address as argument it
-//! listens there. Behind one proxy that writes `X-Forwarded-For`, say `behind_x_forwarded_for(1)`.
+//! `cargo run -p tollgate-edges --example axum`, then `curl -i localhost:8080` a few times. With an address
+//! as argument it listens there. Behind one proxy that writes `X-Forwarded-For`, say
+//! `behind_x_forwarded_for(1)`.
 
 use std::error::Error;
 use std::net::SocketAddr;

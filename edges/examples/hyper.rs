@@ -1,5 +1,5 @@
-//! hyper alone, with a stack of tower's. Requests cost a token for each kilobyte that they say they send, and wait up to two seconds
-//! for them.
+//! hyper alone, with a stack of tower's. Requests cost a token for each kilobyte that they say they send, and
+//! wait up to two seconds for them.
 //!
 //! `cargo run -p tollgate-edges --example hyper`, then `curl -i localhost:8081 -d @Cargo.lock`.
 
@@ -26,7 +26,7 @@ use tower::{ServiceBuilder, service_fn};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let bucket = Arc::new(Bucket::new(quota!("100/s burst 1000")));
-    let layer = WaitLayer::new(bucket, TokioTimer, Duration::from_secs(2), kilobytes, refuse);
+    let layer = WaitLayer::by(bucket, TokioTimer, Duration::from_secs(2), kilobytes, refuse);
     let stack = ServiceBuilder::new().layer(layer).service(service_fn(async |_| {
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("thank you\n")))
     }));

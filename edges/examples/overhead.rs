@@ -1,8 +1,8 @@
-//! What a layer adds to a call, in this process: calls with it and without it take turns, and the difference of their medians is
-//! printed.
+//! What a layer adds to a call, in this process: calls with it and without it take turns, and the difference
+//! of their medians is printed.
 //!
-//! `cargo run --release -p tollgate-edges --example overhead -- [CALLS]`. Each call is timed from before readiness to the end of its
-//! body, and the time to read the clock twice is in both.
+//! `cargo run --release -p tollgate-edges --example overhead -- [CALLS]`. Each call is timed from before
+//! readiness to the end of its body, and the time to read the clock twice is in both.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -58,7 +58,7 @@ fn main() {
     compare(calls, "LimitLayer, refused", LimitLayer::by(empty, refuse).layer(Hello));
     let busy = |_: &Asked, _: NoPermit| refused();
     compare(calls, "PermitLayer", PermitLayer::new(Arc::clone(&permits), busy).layer(Hello));
-    let wait = WaitLayer::new(bucket(plenty), TokioTimer, Duration::MAX, |_: &Asked| 1, refuse);
+    let wait = WaitLayer::by(bucket(plenty), TokioTimer, Duration::MAX, |_: &Asked| 1, refuse);
     compare(calls, "WaitLayer, nothing to wait", wait.layer(Hello));
     let outer = PermitLayer::new(permits, |_: &Asked, _: NoPermit| refused().map(Into::into));
     compare(

@@ -1,5 +1,5 @@
-//! tonic: its health service, limited. Clients get `RESOURCE_EXHAUSTED` with the wait in `RetryInfo`, and a pushback that gRPC's own
-//! retries obey.
+//! tonic: its health service, limited. Clients get `RESOURCE_EXHAUSTED` with the wait in `RetryInfo`, and a
+//! pushback that gRPC's own retries obey.
 //!
 //! `cargo run -p tollgate-edges --example tonic` makes some calls to itself and prints what comes back.
 

@@ -20,16 +20,18 @@ const KEY_LEFT: &KeyRef = key_ref("r");
 const KEY_TIME: &KeyRef = key_ref("t");
 const KEY_PARTITION: &KeyRef = key_ref("pk");
 
-/// What `t` of `RateLimit` tells while something is left: the time within which no more than that can be used. The draft
-/// leaves open which time that is for a limit that is refilled all the time. With nothing left it is the time until there
-/// is more.
+/// What `t` of `RateLimit` tells while something is left: the time within which no more than that can be
+/// used. The draft leaves open which time that is for a limit that is refilled all the time. With nothing
+/// left it is the time until there is more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub enum EffectiveWindow {
-    /// The time until all is back, as OpenAI and Anthropic tell it: clients that spread what is left over it go gently.
+    /// The time until all is back, as OpenAI and Anthropic tell it: clients that spread what is left over it
+    /// go gently.
     #[default]
     ToFull,
-    /// The time until there is more: to the letter of the draft, with a rate `r/t` that is high while much is left.
+    /// The time until there is more: to the letter of the draft, with a rate `r/t` that is high while much is
+    /// left.
     ToNext,
     /// Nothing: `t` is optional, and of a refusal `Retry-After` tells the wait.
     Untold,
@@ -37,14 +39,16 @@ pub enum EffectiveWindow {
 
 /// Writes what limits tell into the fields of a response.
 ///
-/// It replaces fields of these names that are there: of an upstream, they speak of other limits. None of them may stand in a
-/// trailer.
+/// It replaces fields of these names that are there: of an upstream, they speak of other limits. None of them
+/// may stand in a trailer.
 ///
-/// * `Retry-After`: of a refusal, in whole seconds, rounded up, never zero, and no earlier than the end of `t`;
-/// * `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, of the limit that refused or of all that
-///   admitted;
-/// * with [`with_x_ratelimit`](Self::with_x_ratelimit) the older trio of one limit: the one that refused, or of those that
-///   admitted the one of which the smallest share is left. Its reset is the time until all is back, in seconds.
+/// * `Retry-After`: of a refusal, in whole seconds, rounded up, never zero, and no earlier than the end of
+///   `t`;
+/// * `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, of the limit that refused
+///   or of all that admitted;
+/// * with [`with_x_ratelimit`](Self::with_x_ratelimit) the older trio of one limit: the one that refused, or
+///   of those that admitted the one of which the smallest share is left. Its reset is the time until all is
+///   back, in seconds.
 ///
 /// ```
 /// use http::HeaderMap;

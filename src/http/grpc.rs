@@ -23,8 +23,8 @@ const UNAVAILABLE: i32 = 14;
 /// `google.protobuf.Duration` ends at 10 000 years.
 const LONGEST: u64 = 315_576_000_000;
 
-/// A refusal as a status of gRPC: `RESOURCE_EXHAUSTED`, with `google.rpc.RetryInfo` where there is a wait to tell and
-/// `google.rpc.QuotaFailure` where the limit has a name.
+/// A refusal as a status of gRPC: `RESOURCE_EXHAUSTED`, with `google.rpc.RetryInfo` where there is a wait to
+/// tell and `google.rpc.QuotaFailure` where the limit has a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GrpcStatus {
     code: i32,
@@ -87,8 +87,9 @@ impl GrpcStatus {
         Status { code: self.code, message: self.message.clone().into_bytes(), details }.encode_to_vec()
     }
 
-    /// Writes `grpc-status`, `grpc-message`, `grpc-status-details-bin` and `grpc-retry-pushback-ms`: into trailers, or into the
-    /// headers of a response that has nothing else. A pushback that is negative tells that no retry helps (gRFC A6).
+    /// Writes `grpc-status`, `grpc-message`, `grpc-status-details-bin` and `grpc-retry-pushback-ms`: into
+    /// trailers, or into the headers of a response that has nothing else. A pushback that is negative tells
+    /// that no retry helps (gRFC A6).
     pub fn write(&self, headers: &mut HeaderMap) {
         headers.insert(STATUS, self.code.into());
         let texts = [(MESSAGE, percent_encoded(&self.message)), (DETAILS, BINARY.encode(self.details()))];

@@ -32,12 +32,12 @@
 //!
 //! # What is told
 //!
-//! A refusal tells the limit that refused, and no other. What is left is rounded down and a debt is 0; times are whole
-//! seconds, rounded up, and the wait of a refusal is never 0. A client that waits as long as it is told and asks alone is
-//! admitted.
+//! A refusal tells the limit that refused, and no other. What is left is rounded down and a debt is 0; times
+//! are whole seconds, rounded up, and the wait of a refusal is never 0. A client that waits as long as it is
+//! told and asks alone is admitted.
 //!
-//! Sources: RFC 9110 section 10.2.3, RFC 6585, RFC 9457, RFC 9651, RFC 7239, draft-ietf-httpapi-ratelimit-headers-11,
-//! gRPC over HTTP/2, gRFC A6, `google/rpc/error_details.proto`.
+//! Sources: RFC 9110 section 10.2.3, RFC 6585, RFC 9457, RFC 9651, RFC 7239,
+//! draft-ietf-httpapi-ratelimit-headers-11, gRPC over HTTP/2, gRFC A6, `google/rpc/error_details.proto`.
 
 mod client;
 mod fields;

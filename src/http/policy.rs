@@ -12,8 +12,8 @@ use super::standing::Standing;
 pub(super) const MOST: u64 = 999_999_999_999_999;
 const LONGEST_NAME: usize = 64;
 
-/// A limit's name, how much it allows and in how long: what `RateLimit-Policy` tells of it. It is made once, beside the
-/// limiter.
+/// A limit's name, how much it allows and in how long: what `RateLimit-Policy` tells of it. It is made once,
+/// beside the limiter.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,8 +47,8 @@ pub enum Unit {
     ContentBytes,
     /// Requests at one time.
     ConcurrentRequests,
-    /// Tokens of a language model, as `"tokens"`. The draft has no such unit and no registry has one yet: a client that does
-    /// not know it may take it for requests.
+    /// Tokens of a language model, as `"tokens"`. The draft has no such unit and no registry has one yet: a
+    /// client that does not know it may take it for requests.
     Tokens,
 }
 

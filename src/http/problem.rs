@@ -14,8 +14,8 @@ const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#qu
 const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
 
 impl<'p> Refusal<'p> {
-    /// The body of a refusal as `application/problem+json` (RFC 9457): a type of the draft where one fits, the violated
-    /// policy, and a sentence.
+    /// The body of a refusal as `application/problem+json` (RFC 9457): a type of the draft where one fits,
+    /// the violated policy, and a sentence.
     ///
     /// ```
     /// use tollgate::http::Refusal;
@@ -52,8 +52,8 @@ impl<'p> Refusal<'p> {
         Value::Object(problem)
     }
 
-    /// A response that refuses: [status](Self::status), [fields](Fields), a [problem](Self::problem) as its body, and nothing
-    /// for caches, which must not store a 429 (RFC 6585 section 4).
+    /// A response that refuses: [status](Self::status), [fields](Fields), a [problem](Self::problem) as its
+    /// body, and nothing for caches, which must not store a 429 (RFC 6585 section 4).
     pub fn response<B: From<String>>(&self, fields: &Fields) -> Response<B> {
         let mut response = Response::new(B::from(self.problem().to_string()));
         *response.status_mut() = self.status();

@@ -37,9 +37,9 @@ pub enum Verdict {
 
 /// A refusal as it is told to a client: the [`Verdict`], and the limit that refused.
 ///
-/// It is made from any refusal of this crate by [`From`], and renders as a [status](Self::status), as response fields
-/// ([`Fields`](super::Fields)), as [problem details](Self::problem), for [gRPC](Self::grpc) and as the [result](Self::tool_result)
-/// of a tool's call.
+/// It is made from any refusal of this crate by [`From`], and renders as a [status](Self::status), as
+/// response fields ([`Fields`](super::Fields)), as [problem details](Self::problem), for [gRPC](Self::grpc)
+/// and as the [result](Self::tool_result) of a tool's call.
 ///
 /// | verdict | status | `Retry-After` | gRPC |
 /// |---|---|---|---|

@@ -6,8 +6,8 @@ use super::policy::Policy;
 
 /// How a limit stands at one moment: what is left, when there is more, and when all is back.
 ///
-/// [`Policy::at`] makes it from a look into a bucket, [`Policy::by`] from one at a limit by windows, and [`new`](Self::new) from
-/// figures.
+/// [`Policy::at`] makes it from a look into a bucket, [`Policy::by`] from one at a limit by windows, and
+/// [`new`](Self::new) from figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing<'p> {
     policy: &'p Policy,
@@ -30,8 +30,8 @@ impl<'p> Standing<'p> {
         Self { next, ..self }
     }
 
-    /// Whose share of the quota it is (`pk`): fields name it beside the policy. Never the text of an API key; a hash of it will
-    /// do.
+    /// Whose share of the quota it is (`pk`): fields name it beside the policy. Never the text of an API key;
+    /// a hash of it will do.
     #[must_use]
     pub fn of_partition(self, key: &'p [u8]) -> Self {
         Self { key: Some(key), ..self }

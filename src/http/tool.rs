@@ -6,8 +6,9 @@ use super::refusal::{Refusal, Verdict};
 
 /// What a tool returns instead of its result when a limit refuses the call.
 ///
-/// A model reads it, so it says what to do in a sentence that cannot be taken for another: call again after so many seconds, make
-/// the call smaller, or call nothing any more. A program that drives the model reads the JSON, whose `outcome` is
+/// A model reads it, so it says what to do in a sentence that cannot be taken for another: call again after
+/// so many seconds, make the call smaller, or call nothing any more. A program that drives the model reads
+/// the JSON, whose `outcome` is
 ///
 /// | `outcome` | `retry` | beside it |
 /// |---|---|---|

@@ -10,8 +10,8 @@ use pin_project_lite::pin_project;
 use super::grant::{End, Grant, Open};
 
 pin_project! {
-    /// The body of a response, with what the limit gave out for it: held until the last frame has been taken, the body fails, or
-    /// it is dropped. A body that is empty from the start holds nothing.
+    /// The body of a response, with what the limit gave out for it: held until the last frame has been taken,
+    /// the body fails, or it is dropped. A body that is empty from the start holds nothing.
     pub struct Limited<B, G: Grant> {
         #[pin]
         body: B,

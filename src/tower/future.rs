@@ -11,15 +11,12 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use crate::decision::Denied;
-use crate::wait::{Acquire, Handle, Timer};
-
 use super::body::Limited;
 use super::grant::{End, Grant, Open};
-use super::layer::Terms;
 
 pin_project! {
-    /// The future of [`Limit`](super::Limit) and [`Permits`](super::Permits): the service's own, or a refusal.
+    /// The future of [`Limit`](super::Limit) and [`Permits`](super::Permits): the service's own, or a
+    /// refusal.
     pub struct Served<F, B, G: Grant> {
         #[pin]
         state: State<F, B, G>,
@@ -36,8 +33,8 @@ pin_project! {
 
 impl<F, B, G: Grant> Served<F, B, G> {
     #[inline]
-    pub(super) fn admitted(future: F, grant: G) -> Self {
-        Self { state: State::Admitted { future, grant: Open::new(grant) } }
+    pub(super) fn admitted(future: F, grant: Open<G>) -> Self {
+        Self { state: State::Admitted { future, grant } }
     }
 
     #[cold]
@@ -76,81 +73,68 @@ where
 }
 
 pin_project! {
-    /// The future of [`Wait`](super::Wait). It takes its place when it is first polled.
+    /// The future of [`Wait`](super::Wait): the turn, then the service's own, or a refusal.
     ///
     /// # Cancel safety
     ///
-    /// Dropped while it waits, it gives its place back; dropped later, its tokens are spent.
-    pub struct Waited<S, L, T, C, R, Request>
+    /// Dropped while it waits, it takes nothing; dropped later, what it was granted has ended.
+    pub struct Waited<S, T, R, Request, B, G>
     where
         S: Service<Request>,
-        L: Handle,
-        T: Timer,
+        G: Grant,
     {
         #[pin]
-        state: Step<S, L, T, C, R, Request>,
+        step: Step<S, T, R, Request, B, G>,
     }
 }
 
 pin_project! {
     #[project = StepNow]
-    enum Step<S, L, T, C, R, Request>
+    enum Step<S, T, R, Request, B, G>
     where
         S: Service<Request>,
-        L: Handle,
-        T: Timer,
+        G: Grant,
     {
-        Waiting { turn: Acquire<L, T>, held: Option<(S, Request, Arc<Terms<T, C, R>>)> },
-        Serving { #[pin] future: S::Future },
+        Waiting { #[pin] turn: T, held: Option<(S, Request, Arc<R>)> },
+        Served { #[pin] served: Served<S::Future, B, G> },
     }
 }
 
-impl<S, L, T, C, R, Request> Waited<S, L, T, C, R, Request>
-where
-    S: Service<Request>,
-    L: Handle,
-    T: Timer,
-{
-    pub(super) fn free(future: S::Future) -> Self {
-        Self { state: Step::Serving { future } }
-    }
-
-    pub(super) fn waiting(
-        turn: Acquire<L, T>,
-        service: S,
-        request: Request,
-        terms: Arc<Terms<T, C, R>>,
-    ) -> Self {
-        Self { state: Step::Waiting { turn, held: Some((service, request, terms)) } }
+impl<S: Service<Request>, T, R, Request, B, G: Grant> Waited<S, T, R, Request, B, G> {
+    pub(super) fn new(turn: T, service: S, request: Request, refuse: Arc<R>) -> Self {
+        Self { step: Step::Waiting { turn, held: Some((service, request, refuse)) } }
     }
 }
 
-impl<S, L, T, C, R, Request> Future for Waited<S, L, T, C, R, Request>
+impl<S, T, R, Request, B, G, E> Future for Waited<S, T, R, Request, B, G>
 where
-    S: Service<Request>,
-    L: Handle,
-    T: Timer,
-    R: Fn(&Request, Denied) -> S::Response,
+    S: Service<Request, Response = Response<B>>,
+    T: Future<Output = Result<G, E>>,
+    R: Fn(&Request, E) -> Response<B>,
+    B: Body,
+    G: Grant,
 {
-    type Output = Result<S::Response, S::Error>;
+    type Output = Result<Response<Limited<B, G>>, S::Error>;
 
-    /// Polled again after a refusal, it stays pending, as nobody should.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
+        let mut step = self.project().step;
         loop {
-            let future = match state.as_mut().project() {
-                StepNow::Serving { future } => return future.poll(context),
-                StepNow::Waiting { held: None, .. } => return Poll::Pending,
+            let served = match step.as_mut().project() {
+                StepNow::Served { served } => return served.poll(context),
                 StepNow::Waiting { turn, held } => {
-                    let answer = ready!(Pin::new(turn).poll(context));
-                    let Some((mut service, request, terms)) = held.take() else { continue };
+                    let answer = ready!(turn.poll(context));
+                    // It was there until now: the step is left with it.
+                    let Some((mut service, request, refuse)) = held.take() else { return Poll::Pending };
                     match answer {
-                        Ok(()) => service.call(request),
-                        Err(denied) => return Poll::Ready(Ok((terms.refuse)(&request, denied))),
+                        Ok(granted) => {
+                            let grant = Open::new(granted);
+                            Served::admitted(service.call(request), grant)
+                        }
+                        Err(refused) => Served::refused(refuse(&request, refused)),
                     }
                 }
             };
-            state.set(Step::Serving { future });
+            step.set(Step::Served { served });
         }
     }
 }
@@ -165,12 +149,11 @@ impl<F, B, G: Grant> fmt::Debug for Served<F, B, G> {
     }
 }
 
-impl<S: Service<Request>, L: Handle, T: Timer, C, R, Request> fmt::Debug for Waited<S, L, T, C, R, Request> {
+impl<S: Service<Request>, T, R, Request, B, G: Grant> fmt::Debug for Waited<S, T, R, Request, B, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match &self.state {
-            Step::Waiting { .. } => "waiting",
-            Step::Serving { .. } => "serving",
-        };
-        f.debug_tuple("Waited").field(&format_args!("{state}")).finish()
+        match &self.step {
+            Step::Waiting { .. } => f.debug_tuple("Waited").field(&format_args!("waiting")).finish(),
+            Step::Served { served } => f.debug_tuple("Waited").field(served).finish(),
+        }
     }
 }

@@ -16,18 +16,18 @@ pub enum End {
     BodyFailed,
     /// The service failed, and there was no response.
     ServiceFailed,
-    /// It was dropped before its end, as far as can be told: the client went away, the request was cancelled, or a server
-    /// left the body alone (as that of an answer to `HEAD`).
+    /// It was dropped before its end, as far as can be told: the client went away, the request was cancelled,
+    /// or a server left the body alone (as that of an answer to `HEAD`).
     Dropped,
 }
 
 /// What a limit gives out for a request. It is told what becomes of that, and settles when it knows enough.
 ///
-/// In this order: [`answered`](Self::answered) once if there is a response, [`trailers`](Self::trailers) if it has some, and
-/// [`ended`](Self::ended) once in any case. What is still held then is dropped with it.
+/// In this order: [`answered`](Self::answered) once if there is a response, [`trailers`](Self::trailers) if
+/// it has some, and [`ended`](Self::ended) once in any case. What is still held then is dropped with it.
 ///
-/// `()` holds nothing. An [`OwnedPermit`] is held until the end; so is a reservation of a budget, which is then closed by the
-/// budget's policy for dropped ones. A pair is two, an option is one or none.
+/// `()` holds nothing. An [`OwnedPermit`] is held until the end; so is a reservation of a budget, which is
+/// then closed by the budget's policy for dropped ones. A pair is two, an option is one or none.
 pub trait Grant {
     /// There is a response, with this status and these headers; its body is still to come.
     fn answered(&mut self, _status: StatusCode, _headers: &HeaderMap) {}
@@ -53,8 +53,8 @@ pub struct OnAnswer<T, F>(Option<(T, F)>);
 /// The grant of [`on_end`].
 pub struct OnEnd<T, F>(T, F);
 
-/// Settles when the status is known, before the body is read: gives back what was for nothing, or charges for what went wrong.
-/// If there is never a response, what is held is dropped.
+/// Settles when the status is known, before the body is read: gives back what was for nothing, or charges for
+/// what went wrong. If there is never a response, what is held is dropped.
 ///
 /// ```
 /// use std::sync::Arc;

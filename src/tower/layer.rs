@@ -9,40 +9,34 @@ use tower_layer::Layer;
 use crate::inflight::InFlight;
 use crate::limiter::Limiter;
 
-use super::admit::Costing;
+use super::admit::{Awaiting, Costing};
 use super::permit::Permits;
 use super::service::Limit;
 use super::wait::Wait;
 
 /// Asks a limit for each request, and answers at once for the service where that refuses.
 ///
-/// Readiness is the service's own, and nothing else is promised by it: a limit that depends on the request is asked when there is
-/// one. A refused request does not reach the service.
+/// Readiness is the service's own, and nothing else is promised by it: a limit that depends on the request is
+/// asked when there is one. A refused request does not reach the service.
 pub struct LimitLayer<A, R> {
     limit: Arc<A>,
     refuse: Arc<R>,
 }
 
-/// Lets each request wait for its tokens. Readiness is the service's own.
-pub struct WaitLayer<L, T, C, R> {
-    limit: L,
-    terms: Arc<Terms<T, C, R>>,
-}
-
-/// How is waited, for all requests.
-pub(super) struct Terms<T, C, R> {
-    pub(super) timer: T,
-    pub(super) longest: Duration,
-    pub(super) cost: C,
-    pub(super) refuse: R,
+/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server. Readiness is
+/// the service's own.
+pub struct WaitLayer<A, R> {
+    limit: Arc<A>,
+    refuse: Arc<R>,
 }
 
 /// Lets no more requests run at once than there are permits, until the bodies of their responses end.
 ///
-/// A service is ready when it has a permit, and keeps it for the call that follows; dropped before that, it gives the permit back.
-/// So what is ready can be served, and no clone takes what another has been promised. One who waits for readiness stands in the
-/// line of the [`InFlight`], first come, first served, and is woken when it is its turn, not before. A service that is ready and
-/// neither called nor dropped keeps a permit from others.
+/// A service is ready when it has a permit, and keeps it for the call that follows; dropped before that, it
+/// gives the permit back. So what is ready can be served, and no clone takes what another has been promised.
+/// One who waits for readiness stands in the line of the [`InFlight`], first come, first served, and is woken
+/// when it is its turn, not before. A service that is ready and neither called nor dropped keeps a permit
+/// from others.
 pub struct PermitLayer<R> {
     limit: Arc<InFlight>,
     refuse: Arc<R>,
@@ -50,7 +44,8 @@ pub struct PermitLayer<R> {
 }
 
 impl<A, R> LimitLayer<A, R> {
-    /// `admit` decides (see [`Admit`](super::Admit)), and who is refused gets what `refuse` makes of the request and the refusal.
+    /// `admit` decides (see [`Admit`](super::Admit)), and who is refused gets what `refuse` makes of the
+    /// request and the refusal.
     pub fn new(admit: A, refuse: R) -> Self {
         Self { limit: Arc::new(admit), refuse: Arc::new(refuse) }
     }
@@ -70,11 +65,20 @@ impl<L: Limiter, C, R> LimitLayer<Costing<L, C>, R> {
     }
 }
 
-impl<L, T, C, R> WaitLayer<L, T, C, R> {
-    /// `cost` tokens for each request, 0 is free, for which it waits on the timer at most `longest`. Who would wait longer gets
-    /// what `refuse` makes of the request and the refusal, at once. The limiter is one that takes bookings, in an [`Arc`].
-    pub fn new(limiter: L, timer: T, longest: Duration, cost: C, refuse: R) -> Self {
-        Self { limit: limiter, terms: Arc::new(Terms { timer, longest, cost, refuse }) }
+impl<A, R> WaitLayer<A, R> {
+    /// `admit` decides (see [`AdmitLater`](super::AdmitLater)), and who is refused gets what `refuse` makes
+    /// of the request and the refusal.
+    pub fn new(admit: A, refuse: R) -> Self {
+        Self { limit: Arc::new(admit), refuse: Arc::new(refuse) }
+    }
+}
+
+impl<L, T, C, R> WaitLayer<Awaiting<L, T, C>, R> {
+    /// `cost` tokens for each request, 0 is free, for which it waits on the timer at most `longest`; a longer
+    /// wait is refused at once. The limiter is one that takes bookings, in an [`Arc`]. The order is that of
+    /// the first polls.
+    pub fn by(limiter: L, timer: T, longest: Duration, cost: C, refuse: R) -> Self {
+        Self::new(Awaiting::new(limiter, timer, longest, cost), refuse)
     }
 }
 
@@ -98,11 +102,11 @@ impl<S, A, R> Layer<S> for LimitLayer<A, R> {
     }
 }
 
-impl<S, L: Clone, T, C, R> Layer<S> for WaitLayer<L, T, C, R> {
-    type Service = Wait<S, L, T, C, R>;
+impl<S, A, R> Layer<S> for WaitLayer<A, R> {
+    type Service = Wait<S, A, R>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Wait::new(inner, self.limit.clone(), Arc::clone(&self.terms))
+        Wait::new(inner, Arc::clone(&self.limit), Arc::clone(&self.refuse))
     }
 }
 
@@ -120,9 +124,9 @@ impl<A, R> Clone for LimitLayer<A, R> {
     }
 }
 
-impl<L: Clone, T, C, R> Clone for WaitLayer<L, T, C, R> {
+impl<A, R> Clone for WaitLayer<A, R> {
     fn clone(&self) -> Self {
-        Self { limit: self.limit.clone(), terms: Arc::clone(&self.terms) }
+        Self { limit: Arc::clone(&self.limit), refuse: Arc::clone(&self.refuse) }
     }
 }
 
@@ -139,9 +143,9 @@ impl<A, R> fmt::Debug for LimitLayer<A, R> {
     }
 }
 
-impl<L, T, C, R> fmt::Debug for WaitLayer<L, T, C, R> {
+impl<A, R> fmt::Debug for WaitLayer<A, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitLayer").field("longest", &self.terms.longest).finish_non_exhaustive()
+        f.debug_struct("WaitLayer").finish_non_exhaustive()
     }
 }
 

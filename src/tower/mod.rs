@@ -1,13 +1,14 @@
-//! Limits as layers of [tower](https://docs.rs/tower): around a service over HTTP, of axum, hyper, tonic or anyone.
+//! Limits as layers of [tower](https://docs.rs/tower): around a service over HTTP, of axum, hyper, tonic or
+//! anyone.
 //!
 //! | | |
 //! |---|---|
 //! | [`LimitLayer`] | asks a limit for each request; who is refused gets a response of your choice at once |
-//! | [`WaitLayer`] | lets each request wait for its tokens, in the order in which they came, and refuses longer waits |
+//! | [`WaitLayer`] | lets each request wait for its turn: for its tokens, in a queue, for what Redis says |
 //! | [`PermitLayer`] | a permit for work in flight, reserved by readiness, and held until the body of the response ends |
 //!
-//! A layer holds its limit in an [`Arc`](std::sync::Arc): every service that it makes, and every clone of one, asks the same. Two
-//! layers are two limits, unless they are made of the same `Arc`.
+//! A layer holds its limit in an [`Arc`](std::sync::Arc): every service that it makes, and every clone of
+//! one, asks the same. Two layers are two limits, unless they are made of the same `Arc`.
 //!
 //! ```
 //! use std::convert::Infallible;
@@ -16,11 +17,12 @@
 //! use tollgate::tower::LimitLayer;
 //! use tollgate::{Bucket, Denied, quota};
 //! use tower_layer::Layer;
+//! use tower_service::Service;
 //!
 //! #[derive(Clone)]
 //! struct Hello;
 //!
-//! impl tower_service::Service<Request<String>> for Hello {
+//! impl Service<Request<String>> for Hello {
 //!     type Response = Response<String>;
 //!     type Error = Infallible;
 //!     type Future = std::future::Ready<Result<Response<String>, Infallible>>;
@@ -39,22 +41,25 @@
 //!     let response = Response::builder().status(429).header("retry-after", seconds);
 //!     response.body(denied.to_string()).unwrap_or_default()
 //! };
-//! let service = LimitLayer::by(Bucket::new(quota!("100/s burst 20")), refuse).layer(Hello);
+//! let mut service = LimitLayer::by(Bucket::new(quota!("100/s burst 20")), refuse).layer(Hello);
+//! let response = service.call(Request::new(String::new()));
 //! ```
 //!
 //! With the feature `http`, `Refusal::response` makes the response, with all that clients want to know.
 //!
 //! # In which order
 //!
-//! A [`PermitLayer`] goes outside of a [`LimitLayer`]: who gets no permit is not charged, and a permit whose request is then refused
-//! its tokens is back with the end of that response. A [`WaitLayer`] goes outside of a [`PermitLayer`], for who waits for tokens
-//! should not keep others from work that could start; but its tokens are spent then, whether or not there is a permit.
+//! A [`PermitLayer`] goes outside of a [`LimitLayer`]: who gets no permit is not charged, and a permit whose
+//! request is then refused its tokens is back with the end of that response. A [`WaitLayer`] goes outside of
+//! a [`PermitLayer`], for who waits for tokens should not keep others from work that could start; but its
+//! tokens are spent then, whether or not there is a permit.
 //!
 //! # What is charged
 //!
-//! What a limit gives out for a request is a [`Grant`]. It is told the status, perhaps trailers, and how the body ended, and may settle
-//! at any of these: [`on_answer`] refunds or charges by the status, [`on_end`] by what was used, [`Held`] keeps a thing until
-//! the end. A client that goes away drops the body, and the grant learns that too.
+//! What a limit gives out for a request is a [`Grant`]. It is told the status, perhaps trailers, and how the
+//! body ended, and may settle at any of these: [`on_answer`] refunds or charges by the status, [`on_end`] by
+//! what was used, [`Held`] keeps a thing until the end. A client that goes away drops the body, and the grant
+//! learns that too.
 
 mod admit;
 mod body;
@@ -65,7 +70,7 @@ mod permit;
 mod service;
 mod wait;
 
-pub use self::admit::{Admit, Costing};
+pub use self::admit::{Admit, AdmitLater, Awaiting, Costing, Turn};
 pub use self::body::Limited;
 pub use self::future::{Served, Waited};
 pub use self::grant::{End, Grant, Held, OnAnswer, OnEnd, on_answer, on_end};

@@ -15,9 +15,10 @@ use crate::inflight::{AcquireOwned, InFlight, NoPermit, OwnedPermit};
 
 use super::body::Limited;
 use super::future::Served;
+use super::grant::Open;
 
-/// A service whose requests hold permits; made by [`PermitLayer`](super::PermitLayer). Clones share the limit, and each waits for
-/// a permit of its own.
+/// A service whose requests hold permits; made by [`PermitLayer`](super::PermitLayer). Clones share the
+/// limit, and each waits for a permit of its own.
 pub struct Permits<S, R> {
     inner: S,
     limit: Arc<InFlight>,
@@ -94,7 +95,10 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         match self.redeem() {
-            Ok(permit) => Served::admitted(self.inner.call(request), permit),
+            Ok(permit) => {
+                let grant = Open::new(permit);
+                Served::admitted(self.inner.call(request), grant)
+            }
             Err(no) => Served::refused((self.refuse)(&request, no)),
         }
     }

@@ -11,9 +11,10 @@ use tower_service::Service;
 use super::admit::Admit;
 use super::body::Limited;
 use super::future::Served;
-use super::grant::Grant;
+use super::grant::{Grant, Open};
 
-/// A service whose requests are admitted or refused; made by [`LimitLayer`](super::LimitLayer). Clones share the limit.
+/// A service whose requests are admitted or refused; made by [`LimitLayer`](super::LimitLayer). Clones share
+/// the limit.
 pub struct Limit<S, A, R> {
     inner: S,
     limit: Arc<A>,
@@ -46,7 +47,11 @@ where
     #[inline]
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.limit.admit(&mut request) {
-            Ok(granted) => Served::admitted(self.inner.call(request), granted),
+            Ok(granted) => {
+                // Before the call, which may panic.
+                let grant = Open::new(granted);
+                Served::admitted(self.inner.call(request), grant)
+            }
             Err(refused) => Served::refused((self.refuse)(&request, refused)),
         }
     }

@@ -5,65 +5,61 @@ use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use ::http::Response;
+use http_body::Body;
 use tower_service::Service;
 
-use crate::decision::Denied;
-use crate::wait::{Acquire, Handle, Timer};
-
+use super::admit::AdmitLater;
+use super::body::Limited;
 use super::future::Waited;
-use super::layer::Terms;
+use super::grant::Grant;
 
-/// A service whose requests wait for their tokens; made by [`WaitLayer`](super::WaitLayer). Clones share the limit.
-///
-/// Requests and responses may be of any kind.
-pub struct Wait<S, L, T, C, R> {
+/// A service whose requests wait for their turn, or are refused; made by [`WaitLayer`](super::WaitLayer).
+/// Clones share the limit.
+pub struct Wait<S, A, R> {
     inner: S,
-    limit: L,
-    terms: Arc<Terms<T, C, R>>,
+    limit: Arc<A>,
+    refuse: Arc<R>,
 }
 
-impl<S, L, T, C, R> Wait<S, L, T, C, R> {
-    pub(super) fn new(inner: S, limit: L, terms: Arc<Terms<T, C, R>>) -> Self {
-        Self { inner, limit, terms }
+impl<S, A, R> Wait<S, A, R> {
+    pub(super) fn new(inner: S, limit: Arc<A>, refuse: Arc<R>) -> Self {
+        Self { inner, limit, refuse }
     }
 }
 
-impl<S, L, T, C, R, Request> Service<Request> for Wait<S, L, T, C, R>
+impl<S, A, R, Request, B> Service<Request> for Wait<S, A, R>
 where
-    S: Service<Request> + Clone,
-    L: Handle + Clone,
-    T: Timer + Clone,
-    C: Fn(&Request) -> u64,
-    R: Fn(&Request, Denied) -> S::Response,
+    S: Service<Request, Response = Response<B>> + Clone,
+    A: AdmitLater<Request>,
+    A::Granted: Grant,
+    R: Fn(&Request, A::Refused) -> Response<B>,
+    B: Body,
 {
-    type Response = S::Response;
+    type Response = Response<Limited<B, A::Granted>>;
     type Error = S::Error;
-    type Future = Waited<S, L, T, C, R, Request>;
+    type Future = Waited<S, A::Turn, R, Request, B, A::Granted>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
     }
 
     /// The service that is ready goes along with the request, and a clone of it takes its place.
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, mut request: Request) -> Self::Future {
         let clone = self.inner.clone();
-        let mut ready = mem::replace(&mut self.inner, clone);
-        let cost = (self.terms.cost)(&request);
-        if cost == 0 {
-            return Waited::free(ready.call(request));
-        }
-        let turn = Acquire::new(self.limit.clone(), cost, self.terms.timer.clone());
-        Waited::waiting(turn.within(self.terms.longest), ready, request, Arc::clone(&self.terms))
+        let ready = mem::replace(&mut self.inner, clone);
+        let turn = self.limit.admit(&mut request);
+        Waited::new(turn, ready, request, Arc::clone(&self.refuse))
     }
 }
 
-impl<S: Clone, L: Clone, T, C, R> Clone for Wait<S, L, T, C, R> {
+impl<S: Clone, A, R> Clone for Wait<S, A, R> {
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone(), self.limit.clone(), Arc::clone(&self.terms))
+        Self::new(self.inner.clone(), Arc::clone(&self.limit), Arc::clone(&self.refuse))
     }
 }
 
-impl<S: fmt::Debug, L, T, C, R> fmt::Debug for Wait<S, L, T, C, R> {
+impl<S: fmt::Debug, A, R> fmt::Debug for Wait<S, A, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wait").field("inner", &self.inner).finish_non_exhaustive()
     }

@@ -1,6 +1,7 @@
 //! axum: what it takes to be a layer there, and limits that all connections share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,7 +12,7 @@ use tollgate::inflight::{InFlight, NoPermit};
 use tollgate::keyed::Keyed;
 use tollgate::tower::{LimitLayer, PermitLayer, WaitLayer};
 use tollgate::wait::TokioTimer;
-use tollgate::{Bucket, Denied, quota};
+use tollgate::{Bucket, Clock, Denied, quota};
 
 use crate::support::{Server, client_key, refused};
 
@@ -36,12 +37,55 @@ async fn one_layer_is_one_limit_for_all_connections() {
     assert_eq!((admitted, refused), (10, 30));
 }
 
+/// The short form of `examples/wrk.rs`: clients that flood it, each request on a connection of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_flood_passes_the_bound() {
+    let quota = quota!("200/s burst 20");
+    let (first, last, admitted) =
+        (Arc::new(AtomicU64::new(u64::MAX)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let layer = {
+        let (bucket, first, last, admitted) =
+            (Bucket::new(quota), Arc::clone(&first), Arc::clone(&last), Arc::clone(&admitted));
+        let admit = move |_: &mut Request| {
+            let now = bucket.clock().now();
+            first.fetch_min(now.as_u64(), Ordering::SeqCst);
+            last.fetch_max(now.as_u64(), Ordering::SeqCst);
+            bucket.try_acquire_at(now)?;
+            admitted.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        };
+        LimitLayer::new(admit, |_: &Request, denied: Denied| refused(denied))
+    };
+    let router = Router::new().route("/", get(async || "hello")).layer(layer);
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        let server = Server::axum(router.clone()).await;
+        clients.push(tokio::spawn(async move {
+            let start = std::time::Instant::now();
+            let (mut served, mut asked) = (0, 0);
+            while asked < 5 || start.elapsed() < Duration::from_millis(300) {
+                served += u64::from(server.status(&[]).await == 200);
+                asked += 1;
+            }
+            served
+        }));
+    }
+    let mut served = 0;
+    for client in clients {
+        served += client.await.unwrap();
+    }
+    let [first, last, admitted] = [first, last, admitted].map(|figure| figure.load(Ordering::SeqCst));
+    assert_eq!(served, admitted);
+    assert!(admitted >= 20, "the capacity was there at the start: {admitted}");
+    assert!(admitted <= 20 + (last - first) * 200 / 1_000_000_000, "{admitted} in {} ns", last - first);
+}
+
 #[tokio::test]
 async fn who_must_wait_waits_in_the_server() {
     let bucket = Arc::new(Bucket::new(quota!("20/s burst 1")));
     let longest = Duration::from_millis(400);
     let layer =
-        WaitLayer::new(bucket, TokioTimer, longest, |_: &Request| 1, |_: &Request, no: Denied| refused(no));
+        WaitLayer::by(bucket, TokioTimer, longest, |_: &Request| 1, |_: &Request, no: Denied| refused(no));
     let server = Server::axum(Router::new().route("/", get(async || "hello")).layer(layer)).await;
     let start = std::time::Instant::now();
     for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! C78, C94 to C102, C106, C107 and C109 over real sockets.
+//! C78, C94 to C102 and C104 to C109 over real sockets; of C104 and C105 what is in use, which their gauge shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http_body_util::channel::Channel;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::timeout;
 use tollgate::budget::Budget;
 use tollgate::http::{ClientKey, ClientKeys, Fields, Policy, Refusal};
@@ -172,11 +172,69 @@ async fn c107_no_more_run_than_there_are_permits() {
     eventually("all are back", || running.in_use() == 0 && running.waiting() == 0).await;
 }
 
+/// Fifty that are dropped in the middle, and one whose handler panics.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c104_what_is_dropped_or_panics_is_no_longer_in_use() {
+    let running = Arc::new(InFlight::new(60).unwrap());
+    let streams = Streams::new();
+    let panics = async || -> &str { panic!("a handler may panic") };
+    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
+    let server = Server::axum(streams.router().route("/panics", get(panics)).layer(layer)).await;
+    let mut open = Vec::new();
+    for at in 1..=50 {
+        open.push(server.get(&[]).await);
+        assert_eq!(running.in_use(), at);
+    }
+    assert!(reqwest::get(server.url("/panics")).await.is_err(), "the connection is closed");
+    eventually("that one is back", || running.in_use() == 50).await;
+    drop(open);
+    eventually("all are back", || running.in_use() == 0).await;
+}
+
+#[tokio::test]
+async fn c105_refusals_do_not_change_what_is_in_use() {
+    let running = Arc::new(InFlight::new(10).unwrap());
+    let streams = Streams::new();
+    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
+    let server = Server::axum(streams.router().layer(layer)).await;
+    let mut open = Vec::new();
+    for _ in 0..10 {
+        open.push(server.get(&[]).await);
+    }
+    for _ in 0..100 {
+        assert_eq!(server.status(&[]).await, 429);
+        assert_eq!(running.in_use(), 10);
+    }
+    assert_eq!(streams.senders.lock().await.len(), 10, "none of them reached the handler");
+}
+
+#[tokio::test]
+async fn c108_a_lowered_limit_admits_nobody_until_there_is_room() {
+    let running = Arc::new(InFlight::new(10).unwrap());
+    let streams = Streams::new();
+    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
+    let server = Server::axum(streams.router().layer(layer)).await;
+    let mut open = Vec::new();
+    for _ in 0..10 {
+        open.push(server.get(&[]).await);
+    }
+    running.set_limit(4).unwrap();
+    for left in (4..10).rev() {
+        drop(open.pop());
+        eventually("one is back", || running.in_use() == left).await;
+        assert_eq!(server.status(&[]).await, 429, "{left} are in flight");
+    }
+    drop(open.pop());
+    eventually("the seventh is back", || running.in_use() == 3).await;
+    let admitted = server.get(&[]).await;
+    assert_eq!((admitted.status().as_u16(), server.status(&[]).await), (200, 429), "one");
+}
+
 /// Six requests at once and one in 50 ms; the last comes after 250.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c109_every_waiter_is_served_in_its_time() {
     let bucket = Arc::new(Bucket::new(quota!("20/s burst 1")));
-    let layer = WaitLayer::new(
+    let layer = WaitLayer::by(
         bucket,
         TokioTimer,
         Duration::MAX,
@@ -416,9 +474,17 @@ async fn a_client_that_hangs_up_ends_its_grant() {
     let sender = std::sync::Mutex::new(Some(sender));
     let admit = move |_: &mut Request| Ok::<_, ()>(Ends(sender.lock().unwrap().take()));
     let layer = LimitLayer::new(admit, |_: &Request, ()| Response::default());
-    let never = async || std::future::pending::<&str>().await;
+    let begun = Arc::new(Notify::new());
+    let never = {
+        let begun = Arc::clone(&begun);
+        async move || {
+            begun.notify_one();
+            std::future::pending::<&str>().await
+        }
+    };
     let server = Server::axum(Router::new().route("/", get(never)).layer(layer)).await;
-    let request = reqwest::Client::new().get(server.url("/")).timeout(Duration::from_millis(100));
-    assert!(request.send().await.unwrap_err().is_timeout());
+    let request = tokio::spawn(reqwest::Client::new().get(server.url("/")).send());
+    begun.notified().await;
+    request.abort();
     assert_eq!(timeout(Duration::from_secs(20), end).await.unwrap().unwrap(), tollgate::tower::End::Dropped);
 }

@@ -9,7 +9,8 @@ const LONGEST_TEXT: usize = 256;
 /// By what a limit counts a client; made by [`ClientKeys::key`](super::ClientKeys::key), for a limiter of
 /// `keyed`.
 ///
-/// A key by an address and one by a text are never the same. What is shown of a text is its length, for it may be a secret.
+/// A key by an address and one by a text are never the same. What is shown of a text is its length, for it
+/// may be a secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ClientKey(Kind);
 

@@ -16,15 +16,19 @@ use self::proxies::{Field, Trust};
 
 /// Tells by what key a client is limited.
 ///
-/// By default it is the address of the peer, and no header is looked at: whoever writes a header chooses its key. Behind proxies
-/// say which of them to trust; then it is the address that the outermost trusted one has seen, and what stands before that, which the
-/// client has written, is not even parsed. Where that address is missing or malformed, it is the peer's.
+/// By default it is the address of the peer, and no header is looked at: whoever writes a header chooses its
+/// key. Behind proxies say which of them to trust; then it is the address that the outermost trusted one has
+/// seen, and what stands before that, which the client has written, is not even parsed. Where that address is
+/// missing or malformed, it is the peer's.
 ///
 /// * Mapped addresses are the IPv4 addresses that they stand for, however they are spelt; ports are left out.
-/// * Addresses of IPv6 share a key if they share a prefix, /64 unless told otherwise: one customer has at least so many.
-/// * With [`header`](Self::header), whoever sends that field is known by its text, and others by their addresses.
+/// * Addresses of IPv6 share a key if they share a prefix, /64 unless told otherwise: one customer has at
+///   least so many.
+/// * With [`header`](Self::header), whoever sends that field is known by its text, and others by their
+///   addresses.
 ///
-/// Cost: a few hundred bytes are looked at, however long the fields are; a key by an address allocates nothing.
+/// Cost: a few hundred bytes are looked at, however long the fields are; a key by an address allocates
+/// nothing.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
@@ -76,8 +80,8 @@ impl ClientKeys {
         Self { trust: None, prefix: 64, header: None }
     }
 
-    /// Behind so many proxies, each of which appends to `X-Forwarded-For` the address that it was called from. Nothing else
-    /// may reach the server: a client that does writes all of the field.
+    /// Behind so many proxies, each of which appends to `X-Forwarded-For` the address that it was called
+    /// from. Nothing else may reach the server: a client that does writes all of the field.
     ///
     /// # Errors
     ///
@@ -95,9 +99,9 @@ impl ClientKeys {
         self.behind(Field::Forwarded, hops)
     }
 
-    /// Behind proxies in these networks, each of which appends to `X-Forwarded-For`. From the peer on it goes back through
-    /// addresses of these networks to the first that is not, up to 16; a peer outside of them is the client. So a server may be
-    /// reached past the proxies, and through chains of several lengths.
+    /// Behind proxies in these networks, each of which appends to `X-Forwarded-For`. From the peer on it goes
+    /// back through addresses of these networks to the first that is not, up to 16; a peer outside of them is
+    /// the client. So a server may be reached past the proxies, and through chains of several lengths.
     ///
     /// # Errors
     ///
@@ -134,14 +138,15 @@ impl ClientKeys {
         }
     }
 
-    /// Who sends this field is known by its text: an API key, a tenant. Without it, with two of them, or with one of more than
-    /// 256 bytes, the address counts. Check the text before it is limited by, or limit addresses too: who may send any text gets
-    /// a new key with each.
+    /// Who sends this field is known by its text: an API key, a tenant. Without it, with two of them, or with
+    /// one of more than 256 bytes, the address counts. Check the text before it is limited by, or limit
+    /// addresses too: who may send any text gets a new key with each.
     pub fn header(self, name: HeaderName) -> Self {
         Self { header: Some(name), ..self }
     }
 
-    /// The key of a client that has called from `peer` (of a socket's address, its `ip()`) with these headers.
+    /// The key of a client that has called from `peer` (of a socket's address, its `ip()`) with these
+    /// headers.
     pub fn key(&self, peer: IpAddr, headers: &HeaderMap) -> ClientKey {
         self.text(headers).unwrap_or_else(|| ClientKey::of_address(self.address(peer, headers), self.prefix))
     }

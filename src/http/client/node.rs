@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The address of a node (RFC 7239 section 6), with a port or without: `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1`,
-/// `[2001:db8::1]:443`. What is hidden, `unknown` or `_name`, is none.
+/// The address of a node (RFC 7239 section 6), with a port or without: `1.2.3.4`, `1.2.3.4:80`,
+/// `2001:db8::1`, `[2001:db8::1]:443`. What is hidden, `unknown` or `_name`, is none.
 pub(super) fn node(text: &str) -> Option<IpAddr> {
     let (address, port): (IpAddr, _) = match text.strip_prefix('[') {
         Some(inside) => {

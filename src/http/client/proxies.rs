@@ -1,7 +1,7 @@
 //! What trusted proxies have written, read from the right.
 //!
-//! Each proxy appends, so what a client sends stands on the left. A list is cut from the right, no further than
-//! trust goes: nothing that stands before can change what is found, be it an open quote.
+//! Each proxy appends, so what a client sends stands on the left. A list is cut from the right, no further
+//! than trust goes: nothing that stands before can change what is found, be it an open quote.
 
 use std::iter;
 use std::net::IpAddr;
@@ -87,8 +87,8 @@ fn cut<'h>(lines: impl Iterator<Item = &'h [u8]>, quotes: bool) -> impl Iterator
     })
 }
 
-/// The last element, and what stands before its comma. One that is too long counts as several that are none: so what
-/// stands before it is never taken for what stands after.
+/// The last element, and what stands before its comma. One that is too long counts as several that are none:
+/// so what stands before it is never taken for what stands after.
 fn last(line: &[u8], quotes: bool) -> (Option<&[u8]>, Option<&str>) {
     let mut is_quoted = false;
     for (at, byte) in line.iter().enumerate().rev().take(LONGEST) {

@@ -1,7 +1,7 @@
 //! C78, C106, C107 and C109: layers. Over real sockets they are in `edges/`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{Request, Response};
 use tollgate::inflight::{InFlight, NoPermit, OwnedPermit};
@@ -24,6 +24,7 @@ fn waiting(limit: &Arc<InFlight>) -> PermitLayer<fn(&Asked, NoPermit) -> Respons
 #[cfg(feature = "budget")]
 #[test]
 fn c78_a_stream_is_settled_and_its_slot_freed_at_its_end() {
+    use std::sync::atomic::AtomicU64;
     use std::time::Duration;
     use tollgate::budget::Budget;
     use tollgate::tower::{LimitLayer, on_end};
@@ -181,7 +182,7 @@ async fn c109_every_waiter_is_woken() {
 
     let bucket = Arc::new(Bucket::with_clock(quota!("1/1s burst 1"), TokioClock::new()));
     let layer =
-        WaitLayer::new(bucket, TokioTimer, Duration::MAX, |_: &Asked| 1, |_: &Asked, _: Denied| refusal());
+        WaitLayer::by(bucket, TokioTimer, Duration::MAX, |_: &Asked| 1, |_: &Asked, _: Denied| refusal());
     let mut service = layer.layer(Serve::new(|_| Ok(Response::new(Frames::of(&["a"])))));
     let start = tokio::time::Instant::now();
     let tasks: Vec<_> = (0..6)

@@ -49,8 +49,9 @@ fn trusted_networks_are_walked_to_the_first_that_is_not() {
     assert_eq!(told("10.0.0.2", &["6.6.6.6, garbage, 10.1.2.3"]), "10.0.0.2", "a proxy that tells nothing");
     assert_eq!(told("10.0.0.2", &["10.7.7.7, 10.1.2.3"]), "10.7.7.7", "a call from inside");
     assert_eq!(told("10.0.0.2", &[]), "10.0.0.2");
-    let long = vec!["10.0.0.1"; 20];
-    assert_eq!(told("10.0.0.2", &long), "10.0.0.1", "it ends");
+    let chain = |length| [vec!["6.6.6.6", "203.0.113.1"], vec!["10.0.0.1"; length]].concat();
+    assert_eq!(told("10.0.0.2", &chain(15)), "203.0.113.1");
+    assert_eq!(told("10.0.0.2", &chain(16)), "10.0.0.1", "it looks at sixteen");
 }
 
 #[test]

@@ -107,7 +107,8 @@ fn a_pause_leaves_nothing() {
     assert_eq!(told(&headers), expected);
 }
 
-/// A cost above what is left is refused with something left: until its wait is over no more than that can be used.
+/// A cost above what is left is refused with something left: until its wait is over no more than that can be
+/// used.
 #[test]
 fn a_refusal_with_something_left_tells_it() {
     let quota = quota!("10/min");

@@ -6,6 +6,8 @@ mod exact;
 mod failover;
 mod faults;
 mod in_flight;
+#[cfg(feature = "tower")]
+mod layer;
 mod leased;
 #[cfg(unix)]
 mod leased_processes;

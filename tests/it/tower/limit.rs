@@ -153,6 +153,12 @@ fn each_end_is_told_apart() {
     };
     assert_eq!(read(with_trailers), "200 OK 0 1 trailers Complete dropped (read)");
 
+    let (told, mut service) = watched(|_| panic!("a service may panic when it is called"));
+    assert!(is_ready(&mut service));
+    let call_it = std::panic::AssertUnwindSafe(|| drop(service.call(Request::new(String::new()))));
+    assert!(std::panic::catch_unwind(call_it).is_err());
+    assert_eq!(told.take(), "Dropped dropped");
+
     let (told, mut service) = watched(two_chunks);
     drop(call(&mut service, "").unwrap());
     assert_eq!(told.take(), "200 OK 0 Dropped dropped", "the client has gone");

@@ -67,7 +67,8 @@ impl Body for Frames {
     }
 }
 
-/// Answers what a function says, and counts how often it was called. A clone must be asked for readiness of its own.
+/// Answers what a function says, and counts how often it was called. A clone must be asked for readiness of
+/// its own.
 pub(crate) struct Serve<F> {
     answer: Arc<F>,
     calls: Arc<AtomicUsize>,

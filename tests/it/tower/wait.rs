@@ -6,25 +6,27 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use tokio::time::{Instant, sleep, timeout};
-use tollgate::tower::{Wait, WaitLayer};
-use tollgate::wait::{TokioClock, TokioTimer};
+use tollgate::inflight::{InFlight, NoPermit};
+use tollgate::tower::{Awaiting, Wait, WaitLayer};
+use tollgate::wait::{Entry, Queue, Refused, TokioClock, TokioTimer};
 use tollgate::{Bucket, Denied, quota};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::support::{Answer, Asked, Frames, Serve, is_ready, refusal};
 
-type Limited<S> =
-    Wait<S, Arc<Bucket<TokioClock>>, TokioTimer, fn(&Asked) -> u64, fn(&Asked, Denied) -> Response<Frames>>;
+type Cost = fn(&Asked) -> u64;
+type Tokens = Awaiting<Arc<Bucket<TokioClock>>, TokioTimer, Cost>;
+type Refuse = fn(&Asked, Denied) -> Response<Frames>;
 
 fn one_chunk(_: Asked) -> Answer {
     Ok(Response::new(Frames::of(&["a"])))
 }
 
-fn waiting<S>(bucket: &Arc<Bucket<TokioClock>>, longest: Duration, inner: S) -> Limited<S> {
-    let cost: fn(&Asked) -> u64 = |request| request.body().len() as u64;
-    let refuse: fn(&Asked, Denied) -> Response<Frames> = |_, _| refusal();
-    WaitLayer::new(Arc::clone(bucket), TokioTimer, longest, cost, refuse).layer(inner)
+fn waiting<S>(bucket: &Arc<Bucket<TokioClock>>, longest: Duration, inner: S) -> Wait<S, Tokens, Refuse> {
+    let cost: Cost = |request| request.body().len() as u64;
+    let refuse: Refuse = |_, _| refusal();
+    WaitLayer::by(Arc::clone(bucket), TokioTimer, longest, cost, refuse).layer(inner)
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,4 +81,61 @@ async fn the_service_that_was_ready_is_called() {
             "or else it panics"
         );
     }
+}
+
+/// Whatever is awaited decides: a queue in which classes have an order.
+#[tokio::test(start_paused = true)]
+async fn a_queue_decides_by_the_request() {
+    let bucket = Bucket::with_clock(quota!("1/s"), TokioClock::new());
+    let queue = Queue::new(bucket, Duration::from_secs(5), TokioTimer);
+    let admit = move |request: &mut Asked| {
+        let class = request.body().parse().unwrap();
+        queue.acquire(Entry::new(1).class(class))
+    };
+    let service = WaitLayer::new(admit, |_: &Asked, _: Refused| refusal()).layer(Serve::new(one_chunk));
+    let start = Instant::now();
+    let mut tasks = Vec::new();
+    for class in ["0", "7", "7", "0", "0"] {
+        let mut service = service.clone();
+        assert!(is_ready(&mut service));
+        let turn = service.call(Request::new(class.to_string()));
+        tasks.push(tokio::spawn(
+            async move { (class, turn.await.unwrap().status(), start.elapsed().as_secs()) },
+        ));
+        tokio::task::yield_now().await;
+    }
+    let mut served = Vec::new();
+    for task in tasks {
+        let (class, status, second) = task.await.unwrap();
+        assert_eq!(status, 200);
+        served.push((second, class));
+    }
+    served.sort();
+    assert_eq!(served, [(0, "0"), (1, "0"), (2, "0"), (3, "7"), (4, "7")]);
+}
+
+/// A permit of a weight that depends on the request, waited for: granted, it is held until the body ends.
+#[tokio::test(start_paused = true)]
+async fn what_is_granted_later_is_held_as_long() {
+    let limit = Arc::new(InFlight::new(3).unwrap());
+    let admit = {
+        let limit = Arc::clone(&limit);
+        move |request: &mut Asked| limit.acquire_n_owned(request.body().len() as u32)
+    };
+    let mut service = WaitLayer::new(admit, |_: &Asked, _: NoPermit| refusal()).layer(Serve::new(one_chunk));
+    let mut call = |text: &str| {
+        assert!(is_ready(&mut service));
+        Box::pin(service.call(Request::new(text.to_string())))
+    };
+    let first = call("aa").await.unwrap();
+    let mut second = call("bb");
+    assert!(timeout(Duration::from_secs(1), &mut second).await.is_err());
+    assert_eq!((limit.in_use(), limit.waiting()), (2, 1));
+    drop(first);
+    let second = second.await.unwrap();
+    assert_eq!((limit.in_use(), limit.waiting()), (2, 0));
+    drop(call("never polled"));
+    assert_eq!(call("cccc").await.unwrap().status(), 429, "more than the limit");
+    drop(second);
+    assert_eq!(limit.in_use(), 0);
 }
