@@ -38,6 +38,8 @@ mod held;
 mod line;
 #[cfg(any(feature = "http", feature = "upstream"))]
 mod rpc;
+#[cfg(any(feature = "metrics", feature = "sharded"))]
+mod slot;
 
 // Floor 6: leaves, one feature each.
 #[cfg(feature = "adjust")]
@@ -64,12 +66,20 @@ pub mod upstream;
 // Floor 8: edges.
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]
 pub mod shared_memory;
 #[cfg(feature = "tower")]
 pub mod tower;
+#[cfg(feature = "tracing")]
+pub mod tracing;
+
+// Floor 9: where edges meet.
+#[cfg(all(feature = "metrics", feature = "tower"))]
+mod measured_requests;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]
@@ -82,6 +92,9 @@ pub mod docs {
 
     #[doc = include_str!("../docs/upstream.md")]
     pub mod upstream {}
+
+    #[doc = include_str!("../docs/metrics.md")]
+    pub mod metrics {}
 
     #[doc = include_str!("../docs/internals.md")]
     pub mod internals {}
