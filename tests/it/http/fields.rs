@@ -123,6 +123,33 @@ fn a_refusal_with_something_left_tells_it() {
     );
 }
 
+/// With nothing left the window ends with the next token, and the wait of a larger cost is later.
+#[test]
+fn a_refusal_with_nothing_left_tells_two_times() {
+    let quota = quota!("10/min");
+    let policy = Policy::of("p", &quota).unwrap();
+    let bucket = Bucket::with_clock(quota, Manual::new());
+    bucket.try_acquire_n(10).unwrap();
+    let refusal = Refusal::from(bucket.try_acquire_n(5).unwrap_err()).by(policy.at(&bucket.peek()));
+    let headers = refused(Fields::new(), &refusal);
+    assert_eq!(headers["ratelimit"], "\"p\";r=0;t=6");
+    assert_eq!(headers["retry-after"], "30");
+}
+
+/// By the share that is left and not by the number.
+#[test]
+fn the_closest_limit_is_the_one_with_the_smallest_share() {
+    let (minute, day) = (Policy::new("minute", 60).unwrap(), Policy::new("day", 1000).unwrap());
+    for (left_of_minute, left_of_day, closest) in [(30, 900, "60"), (50, 800, "1000"), (60, 1000, "60")] {
+        let limits = [
+            Standing::new(&minute, left_of_minute, Duration::ZERO),
+            Standing::new(&day, left_of_day, Duration::ZERO),
+        ];
+        let headers = admitted(Fields::new().with_x_ratelimit(), &limits);
+        assert_eq!(headers["x-ratelimit-limit"], closest, "{left_of_minute} and {left_of_day}");
+    }
+}
+
 #[test]
 fn several_limits_are_told_in_one_list_and_the_closest_in_the_trio() {
     let (minute, day) = (Policy::of("minute", &quota!("60/min")).unwrap(), Policy::new("day", 1000).unwrap());
