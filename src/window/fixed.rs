@@ -4,6 +4,7 @@
 //! is taken, and from window to window. A reading of an earlier window than the word's finds no window to be counted in
 //! any more.
 
+#[cfg(feature = "std")]
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;

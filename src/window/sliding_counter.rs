@@ -4,6 +4,7 @@
 //! each admission, as that of a fixed window does. What was used in the window before may be kept in larger units, rounded
 //! up; everything else is exact: a comparison of two products, and no division but that which numbers the window.
 
+#[cfg(feature = "std")]
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
