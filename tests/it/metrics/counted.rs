@@ -157,8 +157,10 @@ fn every_refusal_has_its_reason() {
 fn all_series_are_there_from_the_start() {
     use tollgate::metrics::{Flights, Lease, Meters, Places};
 
+    type Make<'m> = &'m dyn Fn(&Meters);
+
     let bucket = Arc::new(Bucket::new(quota!("1/h")));
-    let kinds: [(usize, &dyn Fn(&Meters)); 8] = [
+    let kinds: [(usize, Make<'_>); 8] = [
         (10, &|meters| drop(meters.meter("one"))),
         (10, &|meters| drop(meters.shadow_meter("one"))),
         (3, &|meters| {
