@@ -1,6 +1,7 @@
 //! [estimates]: crate::docs::estimates
 //! [theory]: crate::docs::theory
 //! [internals]: crate::docs::internals
+//! [metrics]: crate::docs::metrics
 //!
 #![cfg_attr(feature = "std", doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "std"), doc = "A strict token bucket in one atomic word.")]

@@ -8,6 +8,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use metrics::Counter;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -18,11 +19,19 @@ use tollgate_bench::loops::{back_to_back, weighted, weighted_cost};
 use tollgate_bench::machine::Machine;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
 use tollgate_bench::scenario::{Audit, Scenario};
+use tollgate_bench::stats::median;
+use tollgate_bench::team::Team;
 use tollgate_bench::{Contender, Decide, start, thread};
 
 const PASSES: usize = 5;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
 const LIMIT: f64 = 1.1;
+/// Rounds of windows on two threads, and how long they are tried for.
+const WINDOWS: usize = 31;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What one thread does in a window.
+type Work<'a> = &'a (dyn Fn() -> Lap + Sync);
 
 /// Any limiter, asked through the trait that wrappers have.
 struct Asked<L>(L);
@@ -140,6 +149,48 @@ fn plain<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
     Row::new(name, audit, move |calls| Lap::of(calls, || back_to_back(limiter, calls)))
 }
 
+/// Nanoseconds of one admission of two threads together, of each limiter in the same rounds; nothing if there are too few rounds in
+/// which nobody was preempted.
+fn on_two_threads<const N: usize>(pair: &Team, works: [Work<'_>; N]) -> Option<[f64; N]> {
+    let (start, mut rounds) = (Instant::now(), Vec::with_capacity(WINDOWS));
+    while rounds.len() < WINDOWS && start.elapsed() < PATIENCE {
+        let windows = works.map(|work| pair.window(|_| work()));
+        if windows.iter().all(|window| !window.preempted) {
+            rounds.push(windows.map(|window| window.nanos as f64 / window.admitted() as f64));
+        }
+    }
+    let of = |at: usize| median(&rounds.iter().map(|round| round[at]).collect::<Vec<_>>());
+    (rounds.len() == WINDOWS).then(|| std::array::from_fn(of))
+}
+
+fn admitted(limiter: &impl Decide, calls: u64) -> Lap {
+    let lap = Lap::of(calls, || back_to_back(limiter, calls));
+    assert_eq!(lap.admitted, calls, "all are admitted");
+    lap
+}
+
+fn contended(field: &Field) {
+    /// Windows of half a millisecond, or a few of them: so short that they are often left alone.
+    const FEW: u64 = 20_000;
+    const MANY: u64 = 60_000;
+    let pair = Team::new(2);
+    let words: [Work<'_>; 3] =
+        [&|| admitted(&field.bucket, FEW), &|| admitted(&field.measured, FEW), &|| {
+            admitted(&field.usual, FEW)
+        }];
+    let leased: [Work<'_>; 3] =
+        [&|| admitted(&field.leased, MANY), &|| admitted(&field.measured_leased, MANY), &|| {
+            admitted(&field.usual_leased, MANY)
+        }];
+    println!("\n{:<34}{:>9}{:>10}{:>10}", "two threads together, ns", "alone", "measured", "as usual");
+    for (row, works) in [("admission", words), ("leased admission", leased)] {
+        match on_two_threads(&pair, works) {
+            Some([alone, measured, usual]) => println!("{row:<34}{alone:>9.2}{measured:>10.2}{usual:>10.2}"),
+            None => println!("{row:<34}   too few windows were left alone"),
+        }
+    }
+}
+
 /// Whether so many calls of one token as were made are counted, among the calls before.
 fn counts_are_right(meters: &Meters, told: &PrometheusHandle, field: &Field) -> bool {
     const CALLS: u64 = 100_000;
@@ -174,6 +225,9 @@ fn main() -> ExitCode {
         let ratio = table.ratio(name, &format!("{row}, alone"));
         println!("{name:<34}{:>9.2}{ratio:>10.3}", table.nanos(name));
         holds &= kind != "measured" || !matches!(row, "admission" | "weighted admission") || ratio <= LIMIT;
+    }
+    if !smoke {
+        contended(&fields[0]);
     }
     let right = fields.iter().all(|field| counts_are_right(&meters, &told, field));
     let counts = machine.reads_tsc() && !smoke;

@@ -33,16 +33,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Requests pass three limits: each client's, all clients' together, and how many run at once. `/batch` waits in a queue.
+/// Requests pass three limits: how many run at once, all clients' together, and each client's. `/batch` waits in a queue.
 pub fn server() -> Result<Router, Box<dyn Error>> {
     let times = Matcher::Suffix("_seconds".to_string());
     let told = PrometheusBuilder::new().set_buckets_for_metric(times, &SECONDS)?.install_recorder()?;
     // After the recorder.
     let meters = Meters::new();
     let router = Router::new().route("/", get(async || "hello\n")).route("/slow", get(slow));
-    let router = limit_running(router, &meters)?;
-    let router = limit_all(router, &meters);
+    // The last is the outermost: who is refused there has cost the others nothing.
     let router = limit_clients(router, &meters)?;
+    let router = limit_all(router, &meters);
+    let router = limit_running(router, &meters)?;
     Ok(router.merge(batch(&meters)).merge(figures(told, meters)))
 }
 
@@ -60,9 +61,9 @@ fn figures(told: PrometheusHandle, meters: Meters) -> Router {
     Router::new().route("/metrics", get(handler))
 }
 
-/// Twenty a minute for each address. It is to be tried out first, so it refuses nothing; its keys are counted together.
+/// Ten an hour for each address. It is to be tried out first, so it refuses nothing; its keys are counted together.
 fn limit_clients(router: Router, meters: &Meters) -> Result<Router, Box<dyn Error>> {
-    let (clients, keys) = (Keyed::<ClientKey>::new(quota!("20/min"))?, ClientKeys::new());
+    let (clients, keys) = (Keyed::<ClientKey>::new(quota!("10/h"))?, ClientKeys::new());
     let meter = meters.shadow_meter("per-client");
     let admit = move |request: &mut Request| {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
@@ -73,9 +74,9 @@ fn limit_clients(router: Router, meters: &Meters) -> Result<Router, Box<dyn Erro
     Ok(router.layer(LimitLayer::new(admit, refused_tokens)))
 }
 
-/// Ten a second for all, with the level of the bucket.
+/// One a second for all, and twenty at once, with the level of the bucket.
 fn limit_all(router: Router, meters: &Meters) -> Router {
-    let bucket = Arc::new(Bucket::new(quota!("10/s burst 20")));
+    let bucket = Arc::new(Bucket::new(quota!("1/s burst 20")));
     let limit = meters.measured("all", Arc::clone(&bucket));
     meters.level("all", move || bucket.peek());
     router.layer(LimitLayer::by(limit, refused_tokens))

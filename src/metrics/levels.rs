@@ -30,6 +30,8 @@ pub struct Places {
 }
 
 /// What is held by a lease: permits that end by themselves, tokens drawn from elsewhere. The default is a lease that is over.
+///
+/// Of a `RedisPermit`, its `weight` and what is `remaining`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Lease {
     /// Permits or tokens.

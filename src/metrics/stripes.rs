@@ -178,8 +178,9 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::Barrier;
-    use std::thread;
+    use std::{ptr, thread};
 
     use super::*;
 
@@ -214,6 +215,24 @@ mod tests {
             assert_eq!((totals.admitted, totals.admitted_tokens), (2 * calls, 4 * calls));
             assert_eq!((totals.refused, totals.refused_tokens), ([0, 0, calls, 0, 0, 0, 0], 5 * calls));
         }
+    }
+
+    /// What is added by a load and a store is nobody else's.
+    #[test]
+    fn no_two_threads_have_one_stripe() {
+        const THREADS: usize = 6;
+        let (stripes, together) = (Stripes::of(4096), Barrier::new(THREADS));
+        let own = || {
+            let own = stripes.mine().own.map(|stripe| ptr::from_ref(stripe).addr());
+            // All of them live at once.
+            together.wait();
+            own.unwrap()
+        };
+        let found: BTreeSet<usize> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(own)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(found.len(), THREADS);
     }
 
     /// The costs of refused calls can be any numbers.

@@ -151,3 +151,35 @@ fn every_refusal_has_its_reason() {
         assert_eq!(reasons, ["no_room", "too_late", "closed", "invalid"]);
     }
 }
+
+/// So many as `docs/metrics.md` says, before anything is asked.
+#[test]
+fn all_series_are_there_from_the_start() {
+    use tollgate::metrics::{Flights, Lease, Meters, Places};
+
+    type Make<'m> = &'m dyn Fn(&Meters);
+
+    let bucket = Arc::new(Bucket::new(quota!("1/h")));
+    let kinds: [(usize, Make<'_>); 8] = [
+        (10, &|meters| drop(meters.meter("one"))),
+        (10, &|meters| drop(meters.shadow_meter("one"))),
+        (3, &|meters| {
+            let bucket = Arc::clone(&bucket);
+            meters.level("one", move || bucket.peek());
+        }),
+        (3, &|meters| meters.in_flight("one", Flights::default)),
+        (3, &|meters| meters.queue("one", Places::default)),
+        (2, &|meters| meters.lease("one", Lease::default)),
+        (1, &|meters| drop(meters.calls("one"))),
+        (1, &|meters| drop(meters.waits("one"))),
+    ];
+    for (expected, make) in kinds {
+        let recorded = Recorded::new();
+        recorded.take(make);
+        let series = recorded.series();
+        let histograms = series.iter().filter(|series| series.contains("_count{")).count();
+        let plain = series.iter().filter(|series| !series.contains("_seconds_")).count();
+        assert_eq!(plain, expected, "{series:#?}");
+        assert!(matches!((histograms, expected), (3 | 5, 1) | (0, 2..)), "{series:#?}");
+    }
+}

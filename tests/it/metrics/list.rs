@@ -9,18 +9,7 @@ use tollgate::metrics::{Flights, Kind, Lease, METRICS, Metric, Outcome, Places};
 use tollgate::wait::Queue;
 use tollgate::{Bucket, Limiter, quota};
 
-use super::support::Recorded;
-
-/// A timer that nobody waits for.
-struct Never;
-
-impl tollgate::wait::Timer for Never {
-    type Sleep = std::future::Pending<()>;
-
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        std::future::pending()
-    }
-}
+use super::support::{Never, Recorded};
 
 /// One of each kind, all of the name `one`.
 fn all_kinds(recorded: &Recorded) {

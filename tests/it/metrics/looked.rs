@@ -93,3 +93,32 @@ fn permits_in_use_and_those_who_wait() {
     assert!(turn.as_mut().poll(&mut context).is_ready());
     assert_eq!(seen(), [0.0, 1.0, 0.0]);
 }
+
+#[cfg(feature = "wait")]
+#[test]
+fn entries_in_a_queue_and_how_long_the_oldest_waits() {
+    use std::task::{Context, Waker};
+
+    use tollgate::wait::{Entry, Queue};
+
+    use super::support::Never;
+
+    let (recorded, clock) = (Recorded::new(), Arc::new(Manual::new()));
+    let bucket = Bucket::with_clock(quota!("1/h"), Arc::clone(&clock));
+    let queue = Queue::with_depth(bucket, Duration::from_secs(100_000), 5, Never);
+    let looked = queue.clone();
+    recorded.take(|meters| meters.queue("batch", move || Places::from(&looked)));
+    let seen = || recorded.values("batch", ["queue_length", "queue_places", "queue_age_seconds"]);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut entries = [(); 3].map(|()| Box::pin(queue.acquire(Entry::new(1))));
+    for (at, entry) in entries.iter_mut().enumerate() {
+        assert_eq!(entry.as_mut().poll(&mut context).is_ready(), at == 0);
+        clock.advance(Duration::from_millis(1500));
+    }
+    assert_eq!(seen(), [2.0, 5.0, 3.0]);
+    let [_served, oldest, last] = entries;
+    drop(oldest);
+    assert_eq!(seen(), [1.0, 5.0, 1.5]);
+    drop(last);
+    assert_eq!(seen(), [0.0, 5.0, 0.0]);
+}

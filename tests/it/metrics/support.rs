@@ -52,3 +52,16 @@ impl Recorded {
 pub(crate) fn refused(limit: &str, reason: &str) -> String {
     format!("tollgate_refused_total{{limit=\"{limit}\",reason=\"{reason}\"}}")
 }
+
+/// A timer that never rings.
+#[cfg(feature = "wait")]
+pub(crate) struct Never;
+
+#[cfg(feature = "wait")]
+impl tollgate::wait::Timer for Never {
+    type Sleep = std::future::Pending<()>;
+
+    fn sleep(&self, _: std::time::Duration) -> Self::Sleep {
+        std::future::pending()
+    }
+}
