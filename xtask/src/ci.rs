@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::report::{self, Outcome, Step};
 use crate::steps::{
-    features, figures, fuzz, measures, models, mutants, proofs, style, suites, targets, twins,
+    features, figures, fuzz, measures, models, mutants, proofs, readme, style, suites, targets, twins,
 };
 use crate::tools;
 
@@ -26,6 +26,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("test-checked", "every test, optimised with overflow checks", suites::checked),
     step("test-release", "the library's tests, as released", suites::release),
     step("figures", "figures in the documents are what their commands print", figures::check),
+    step("readme", "the README's commands and programs, in an empty folder", readme::run),
     step("package", "the crate as it would be published", style::package),
     step("loom", "all interleavings up to 3 preemptions, with floors", models::loom),
     step("shuttle", "random schedules of more threads", models::shuttle),

@@ -6,6 +6,7 @@ mod project;
 mod report;
 mod steps;
 mod tools;
+mod tree;
 
 use std::env;
 use std::process::ExitCode;

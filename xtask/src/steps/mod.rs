@@ -7,6 +7,7 @@ pub(crate) mod measures;
 pub(crate) mod models;
 pub(crate) mod mutants;
 pub(crate) mod proofs;
+pub(crate) mod readme;
 mod sample;
 pub(crate) mod style;
 pub(crate) mod suites;
