@@ -91,7 +91,13 @@ pub mod docs {
 
     /// [performance]: crate::docs::performance
     ///
-    #[cfg(all(feature = "adjust", feature = "inflight", feature = "keyed", feature = "tokio", feature = "tower"))]
+    #[cfg(all(
+        feature = "adjust",
+        feature = "inflight",
+        feature = "keyed",
+        feature = "tokio",
+        feature = "tower"
+    ))]
     #[doc = include_str!("../docs/migration.md")]
     pub mod migration {}
 

@@ -42,6 +42,11 @@ pub(crate) fn run(_: &[String]) -> Outcome {
     {
         return Err(format!("{PAGE} has no command `{stale}` any more"));
     }
+    if let Some(page) = unshown()? {
+        return Err(format!(
+            "docs/{page} has Rust code, but src/lib.rs does not include it, so no test compiles it"
+        ));
+    }
     let reader = Reader::begin()?;
     let mut times = Vec::new();
     for block in blocks.iter().filter(|block| block.language == "sh") {
@@ -69,6 +74,24 @@ fn blocks(page: &str) -> Result<Vec<Block>, String> {
         Some(unknown) => Err(format!("{PAGE}: nothing here can run a block of `{}`", unknown.language)),
         None => Ok(blocks),
     }
+}
+
+/// A page in `docs/` with code that is no documentation of the crate, and so not one of its tests.
+fn unshown() -> Result<Option<String>, String> {
+    let failed = |error: std::io::Error| format!("docs: {error}");
+    let library = fs::read_to_string(project::root().join("src/lib.rs")).map_err(failed)?;
+    for page in fs::read_dir(project::root().join("docs")).map_err(failed)? {
+        let page = page.map_err(failed)?;
+        let name = page.file_name().to_string_lossy().into_owned();
+        let is_included = library.contains(&format!("include_str!(\"../docs/{name}\")"));
+        if name.ends_with(".md")
+            && !is_included
+            && fs::read_to_string(page.path()).map_err(failed)?.contains("```rust")
+        {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
 }
 
 /// Someone with a clone and an empty folder around it.
