@@ -16,11 +16,12 @@
 //! use tollgate::tower::LimitLayer;
 //! use tollgate::{Bucket, Denied, quota};
 //! use tower_layer::Layer;
+//! use tower_service::Service;
 //!
 //! #[derive(Clone)]
 //! struct Hello;
 //!
-//! impl tower_service::Service<Request<String>> for Hello {
+//! impl Service<Request<String>> for Hello {
 //!     type Response = Response<String>;
 //!     type Error = Infallible;
 //!     type Future = std::future::Ready<Result<Response<String>, Infallible>>;
@@ -39,7 +40,9 @@
 //!     let response = Response::builder().status(429).header("retry-after", seconds);
 //!     response.body(denied.to_string()).unwrap_or_default()
 //! };
-//! let service = LimitLayer::by(Bucket::new(quota!("100/s burst 20")), refuse).layer(Hello);
+//! let mut service = LimitLayer::by(Bucket::new(quota!("100/s burst 20")), refuse).layer(Hello);
+//! let answer = service.call(Request::new("hi".to_string()));
+//! # drop(answer);
 //! ```
 //!
 //! With the feature `http`, `Refusal::response` makes the response, with all that clients want to know.

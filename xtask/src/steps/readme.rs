@@ -26,7 +26,7 @@ const ELSEWHERE: &[(&str, &str)] =
     &[("cargo xtask test", "the steps `doctests` and `test-checked` run all of it")];
 
 /// A command that takes longer than that is no good first impression.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// A block between fences.
 #[derive(Debug, PartialEq, Eq)]
