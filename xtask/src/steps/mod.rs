@@ -6,6 +6,7 @@ pub(crate) mod fuzz;
 pub(crate) mod measures;
 pub(crate) mod models;
 pub(crate) mod mutants;
+pub(crate) mod pictures;
 pub(crate) mod proofs;
 pub(crate) mod readme;
 mod sample;

@@ -170,7 +170,7 @@ impl Reader {
             // Nobody measures anything here, and all else is to be built in this time.
             .tuned("CARGO_PROFILE_RELEASE_LTO", "off")
             .tuned("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
-            .tuned("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+            .tuned("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
             .tuned("CARGO_PROFILE_DEV_DEBUG", "none")
             .limit(LIMIT)
             .run()?;
