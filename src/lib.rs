@@ -91,14 +91,10 @@ pub mod docs {
 
     /// [performance]: crate::docs::performance
     ///
-    #[cfg(all(
-        feature = "adjust",
-        feature = "inflight",
-        feature = "keyed",
-        feature = "tokio",
-        feature = "tower"
-    ))]
-    #[doc = include_str!("../docs/migration.md")]
+    #[cfg_attr(
+        all(feature = "adjust", feature = "keyed", feature = "tokio", feature = "tower"),
+        doc = include_str!("../docs/migration.md")
+    )]
     pub mod migration {}
 
     #[doc = include_str!("../docs/performance.md")]
