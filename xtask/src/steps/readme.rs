@@ -113,6 +113,7 @@ impl Reader {
         Ok(reader)
     }
 
+    /// Leaves nothing behind. After a failure the folder stays, to be looked at, until the next time.
     fn ends(self) -> Result<(), String> {
         self.clear()
     }
