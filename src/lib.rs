@@ -1,4 +1,8 @@
+//! [choosing]: crate::docs::choosing
 //! [estimates]: crate::docs::estimates
+//! [limits]: crate::docs::limits
+//! [migration]: crate::docs::migration
+//! [performance]: crate::docs::performance
 //! [theory]: crate::docs::theory
 //! [internals]: crate::docs::internals
 //! [metrics]: crate::docs::metrics
@@ -82,9 +86,31 @@ pub mod tracing;
 #[cfg(all(feature = "metrics", feature = "tower"))]
 mod measured_requests;
 
-/// Longer texts: why the promises hold, and how the source is laid out.
+/// Longer texts: what to take, what not to expect, why the promises hold, and how the source is laid out.
 #[cfg(doc)]
 pub mod docs {
+    /// [limits]: crate::docs::limits
+    /// [performance]: crate::docs::performance
+    ///
+    #[doc = include_str!("../docs/choosing.md")]
+    pub mod choosing {}
+
+    /// [estimates]: crate::docs::estimates
+    ///
+    #[doc = include_str!("../docs/limits.md")]
+    pub mod limits {}
+
+    /// [performance]: crate::docs::performance
+    ///
+    #[cfg_attr(
+        all(feature = "adjust", feature = "keyed", feature = "tokio", feature = "tower"),
+        doc = include_str!("../docs/migration.md")
+    )]
+    pub mod migration {}
+
+    #[doc = include_str!("../docs/performance.md")]
+    pub mod performance {}
+
     #[doc = include_str!("../docs/theory.md")]
     pub mod theory {}
 

@@ -151,7 +151,7 @@ impl<C: Clock> Adjustable<C> {
         self.ask(|cell| cell.ruled().admit(&cell.gcra.one, now).map(drop))
     }
 
-    /// Admits `cost` tokens now, all of them or none.
+    /// Admits `cost` tokens now, or refuses and takes none.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl<C: Clock> Adjustable<C> {
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: 0 if none are there, while the bucket is
-    /// in debt or paused, or for a `most` of 0. It never makes a debt.
+    /// in debt or paused, or for a `most` of 0. What is not there is refused, not waited for. It never makes a debt.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to(&self, most: u64) -> u64 {
         self.take_up_to(most, || self.clock.now())

@@ -136,7 +136,7 @@ impl<C: Clock> Bucket<C> {
         self.ruled().admit(&self.gcra.one, now).map(drop)
     }
 
-    /// Admits `cost` tokens now, all of them or none.
+    /// Admits `cost` tokens now, or refuses and takes none.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl<C: Clock> Bucket<C> {
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: 0 if none are there, while the bucket is
-    /// in debt or paused, or for a `most` of 0. It never makes a debt.
+    /// in debt or paused, or for a `most` of 0. What is not there is refused, not waited for. It never makes a debt.
     ///
     /// For callers that can use a part: packets from a batch, bytes from a buffer.
     #[must_use = "only so many tokens were taken"]

@@ -114,7 +114,7 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         self.try_acquire_n(1).await
     }
 
-    /// Admits `cost` tokens now, all of them or none.
+    /// Admits `cost` tokens now, or refuses and takes none.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         Ok(RedisReservation::new(self.clone(), estimate, charged))
     }
 
-    /// Takes as many tokens as are there, at most `most`, and tells how many. It never makes a debt.
+    /// Takes as many tokens as are there, at most `most`, and tells how many; the rest is refused. It never makes a debt.
     ///
     /// # Errors
     ///

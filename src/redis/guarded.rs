@@ -102,7 +102,7 @@ impl<C: ConnectionLike + Clone> Guarded<C> {
         self.try_acquire_n(1).await
     }
 
-    /// Admits `cost` tokens now, all of them or none, and tells who did: the store, or the outage rule. The answer comes
+    /// Admits `cost` tokens now, or refuses and takes none, and tells who did: the store, or the outage rule. The answer comes
     /// within the bucket's deadline.
     ///
     /// # Errors

@@ -142,7 +142,7 @@ impl<C: Clock, R: Root<C>> Sharded<C, R> {
         self.try_acquire_n(1)
     }
 
-    /// Admits `cost` tokens now, all of them or none. Spends the calling thread's credit.
+    /// Admits `cost` tokens now, or refuses and takes none. Spends the calling thread's credit.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl<C: Clock, R: Root<C>> Sharded<C, R> {
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: the calling thread's credit first, then
-    /// what the root has. It never makes a debt.
+    /// what the root has. What is not there is refused, not waited for. It never makes a debt.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to(&self, most: u64) -> u64 {
         let shared = &*self.shared;

@@ -54,7 +54,7 @@ impl<C: Clock, R: Root<C>> Shard<C, R> {
         self.try_acquire_n(1)
     }
 
-    /// Admits `cost` tokens now, all of them or none.
+    /// Admits `cost` tokens now, or refuses and takes none.
     ///
     /// # Errors
     ///

@@ -66,7 +66,7 @@ impl SharedBucket {
         self.ruled().admit(&self.gcra.one, now).map(drop)
     }
 
-    /// Admits `cost` tokens now, all of them or none.
+    /// Admits `cost` tokens now, or refuses and takes none.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl SharedBucket {
         self.ruled().admit(&self.gcra.cost(cost)?, now).map(drop)
     }
 
-    /// Takes as many tokens as are there, at most `most`, and tells how many. It never makes a debt.
+    /// Takes as many tokens as are there, at most `most`, and tells how many; the rest is refused. It never makes a debt.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to(&self, most: u64) -> u64 {
         self.acquire_up_to_at(most, self.clock.now())

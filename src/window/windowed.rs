@@ -75,7 +75,7 @@ impl<A: Algorithm, C: Clock> Windowed<A, C> {
         self.admit(1, now)
     }
 
-    /// Admits `cost` tokens now, all of them or none.
+    /// Admits `cost` tokens now, or refuses and takes none.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl<A: Algorithm, C: Clock> Windowed<A, C> {
     }
 
     /// Takes as many tokens as are there, at most `most`, and tells how many: 0 if none are there, while the limiter is
-    /// paused, or for a `most` of 0.
+    /// paused, or for a `most` of 0. What is not there is refused, not waited for.
     #[must_use = "only so many tokens were taken"]
     pub fn acquire_up_to(&self, most: u64) -> u64 {
         self.acquire_up_to_at(most, self.clock.now())

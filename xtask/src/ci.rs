@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use crate::report::{self, Outcome, Step};
 use crate::steps::{
-    features, figures, fuzz, measures, models, mutants, proofs, style, suites, targets, twins,
+    features, figures, fuzz, measures, models, mutants, pictures, proofs, readme, style, suites, targets,
+    twins,
 };
 use crate::tools;
 
@@ -26,6 +27,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("test-checked", "every test, optimised with overflow checks", suites::checked),
     step("test-release", "the library's tests, as released", suites::release),
     step("figures", "figures in the documents are what their commands print", figures::check),
+    step("readme", "the README's commands and programs, in an empty folder", readme::run),
     step("package", "the crate as it would be published", style::package),
     step("loom", "all interleavings up to 3 preemptions, with floors", models::loom),
     step("shuttle", "random schedules of more threads", models::shuttle),
@@ -52,9 +54,12 @@ pub(crate) const FULL: &[Step] = &[
 /// `cargo xtask test`.
 const TEST: Step = step("test", "every test and doctest", suites::all);
 
+/// `cargo xtask pictures`.
+const PICTURES: Step = step("pictures", "draws the pictures of docs/performance.md", pictures::draw);
+
 /// The step of that name.
 pub(crate) fn find(name: &str) -> Option<&'static Step> {
-    STEPS.iter().chain([&TEST]).find(|step| step.name == name)
+    STEPS.iter().chain([&TEST, &PICTURES]).find(|step| step.name == name)
 }
 
 /// Runs the steps, or those of them that are named.

@@ -6,6 +6,7 @@ mod project;
 mod report;
 mod steps;
 mod tools;
+mod tree;
 
 use std::env;
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ const BEFORE_STEPS: &str = "\
 cargo xtask COMMAND
 
   test              every test and doctest; needs nothing but Rust
+  pictures          draws the pictures of docs/performance.md from its tables
   ci [STEP...]      the steps below in this order, or only those named; under 25 minutes
   full              the long tier, for a release: models without bound, every mutant, long fuzzing
 

@@ -80,7 +80,7 @@ impl<'a, C: Clock> Call<'a, C> {
         self
     }
 
-    /// Takes from all allowances that it consumes, or from none.
+    /// Takes from all allowances that it consumes now, or refuses and takes from none.
     ///
     /// # Errors
     ///

@@ -68,7 +68,7 @@ impl<K: Hash + Eq, C: Clock> ById<K, C> {
         Self { budget, max_open, claims: Mutex::new(HashMap::new()) }
     }
 
-    /// Charges an estimate under this id, all of it or none; see [`Budget::reserve`].
+    /// Charges an estimate under this id now, or refuses and charges nothing; see [`Budget::reserve`].
     ///
     /// # Errors
     ///

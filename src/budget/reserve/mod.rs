@@ -136,8 +136,8 @@ impl<C: Clock> Budget<C> {
         }
     }
 
-    /// Charges an estimate, all of it or none: a number of tokens, or an [`Estimate`] that tells whether it is the caller's
-    /// own.
+    /// Charges an estimate now, or refuses and charges nothing. An estimate is a number of tokens, or an [`Estimate`] that tells
+    /// whether it is the caller's own.
     ///
     /// # Errors
     ///

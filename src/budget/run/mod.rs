@@ -125,7 +125,7 @@ impl Run {
         self.node.parent.as_ref()
     }
 
-    /// Reserves the estimate of one call.
+    /// Reserves the estimate of one call now, or refuses and reserves nothing.
     ///
     /// # Errors
     ///

@@ -129,7 +129,7 @@ impl<K: Hash + Eq, C: Clock, S: BuildHasher> Keyed<K, C, S> {
         self.try_acquire_n_at(key, 1, now)
     }
 
-    /// Admits `cost` tokens for the key now, all of them or none.
+    /// Admits `cost` tokens for the key now, or refuses and takes none.
     ///
     /// # Errors
     ///

@@ -134,7 +134,7 @@ impl<C: Clock, S: BuildHasher> Table<C, S> {
         self.admit(key, 1, self.gcra.one)
     }
 
-    /// Admits `cost` tokens for the key now, all of them or none.
+    /// Admits `cost` tokens for the key now, or refuses and takes none.
     ///
     /// # Errors
     ///

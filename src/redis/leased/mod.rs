@@ -112,7 +112,7 @@ impl<C> Leased<C> {
         self.try_acquire_n(1)
     }
 
-    /// Admits `cost` tokens now out of the lease, all of them or none, and does not ask Redis.
+    /// Admits `cost` tokens now out of the lease, or refuses and takes none; it does not ask Redis.
     ///
     /// # Errors
     ///

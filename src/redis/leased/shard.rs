@@ -32,7 +32,7 @@ impl<C> LeaseShard<C> {
         self.try_acquire_n(1)
     }
 
-    /// Admits `cost` tokens now out of the lease, all of them or none.
+    /// Admits `cost` tokens now out of the lease, or refuses and takes none.
     ///
     /// # Errors
     ///

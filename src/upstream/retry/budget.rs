@@ -106,7 +106,7 @@ impl RetryBudget {
         Self { tokens: Arc::new(AtomicU64::new(capacity)), capacity, cost, refill }
     }
 
-    /// Takes what a retry costs, if it is there. Whether it was.
+    /// Takes what a retry costs, or refuses and takes nothing: whether it was there.
     #[must_use = "without it no retry may be made"]
     pub fn try_withdraw(&self) -> bool {
         self.change(|tokens| tokens.checked_sub(self.cost))

@@ -44,7 +44,7 @@ impl<C: Clock> Hops<C> {
         Self { router, cost, tried: Places::new() }
     }
 
-    /// Charges the next upstream that takes the call and was not tried yet.
+    /// Charges the next upstream that takes the call and was not tried yet, or refuses and charges nothing.
     ///
     /// # Errors
     ///

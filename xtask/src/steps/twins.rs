@@ -20,6 +20,7 @@ use crate::project;
 use crate::report::{Outcome, passed_with};
 use crate::steps::models::{Checker, LOOM, SHUTTLE, soon_built};
 use crate::steps::sample;
+use crate::tree;
 
 const FOLDER: &str = "loom-tests/twins";
 
@@ -113,7 +114,8 @@ impl Twin {
     /// Fails if the twin was not caught, or not properly.
     fn caught(&self) -> Result<(), String> {
         println!("\n--- {}: {:?} {}", self.name, self.suite, self.test);
-        let tree = fresh_copy()?;
+        let tree = project::target().join("twins/tree");
+        tree::fresh_copy(&tree)?;
         self.apply(&tree)?;
         let run = || self.suite.run(&tree);
         run().arg("--no-run").run().map_err(|_| "does not compile")?;
@@ -179,25 +181,6 @@ fn caught_by(patch: &str) -> Option<(Suite, &str)> {
     let mut header = patch.lines().take_while(|line| !line.starts_with("diff ") && !line.starts_with("--- "));
     let (suite, test) = header.find_map(|line| line.strip_prefix("Caught-by: "))?.trim().split_once(' ')?;
     Some((Suite::named(suite)?, test.trim()))
-}
-
-/// Copies what git knows or would add. Every file is written anew, so cargo sees that a patched file was put back.
-fn fresh_copy() -> Result<PathBuf, String> {
-    let tree = project::target().join("twins/tree");
-    let failed = |error: std::io::Error| format!("cannot copy the tree: {error}");
-    if tree.exists() {
-        fs::remove_dir_all(&tree).map_err(failed)?;
-    }
-    let list = Run::new("git").words("ls-files --cached --others --exclude-standard").answer();
-    for file in list.ok_or("git ls-files failed")?.lines() {
-        let (from, to) = (project::root().join(file), tree.join(file));
-        // A file that was deleted and not committed is still listed.
-        if from.is_file() {
-            fs::create_dir_all(to.parent().unwrap_or(&tree)).map_err(failed)?;
-            fs::copy(from, to).map_err(failed)?;
-        }
-    }
-    Ok(tree)
 }
 
 #[cfg(test)]
