@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use bytes::Bytes;
 use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 use tollgate::http::{Fields, Refusal, Verdict};
 
@@ -15,7 +17,7 @@ pub(crate) enum Failure {
     /// A limit refuses.
     Refused(Refused),
     /// What an upstream says, which another one would say too.
-    Passed(Response),
+    Passed(StatusCode, Bytes),
     /// No upstream has answered.
     Unanswered,
 }
@@ -39,7 +41,7 @@ impl Failure {
             Self::Unauthorized => plain(StatusCode::UNAUTHORIZED, "no tenant has this key"),
             Self::BadRequest(why) => plain(StatusCode::BAD_REQUEST, &why),
             Self::Refused(refused) => refused.response(),
-            Self::Passed(response) => response,
+            Self::Passed(status, body) => response(status, body.into()),
             Self::Unanswered => plain(StatusCode::BAD_GATEWAY, "no upstream has answered"),
         }
     }
@@ -50,8 +52,9 @@ impl Refused {
         Self { by: name.into(), verdict: verdict.into(), is_overload: false }
     }
 
-    pub(crate) fn as_overload(self) -> Self {
-        Self { is_overload: true, ..self }
+    /// By an upstream, which has no room for anybody.
+    pub(crate) fn by_upstream(name: &str, wait: Duration) -> Self {
+        Self { is_overload: true, ..Self::by(name, Verdict::Later { wait }) }
     }
 
     /// How long until the same may fit, zero if nobody knows; `None` if it never does.
@@ -74,7 +77,12 @@ impl From<Refused> for Failure {
 }
 
 fn plain(status: StatusCode, message: &str) -> Response {
-    let mut response = Response::new(Body::from(json!({ "error": { "message": message } }).to_string()));
+    response(status, Body::from(json!({ "error": { "message": message } }).to_string()))
+}
+
+fn response(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

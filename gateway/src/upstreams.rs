@@ -4,7 +4,6 @@ use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use tokio::time::{Instant, sleep};
@@ -90,8 +89,7 @@ impl Upstreams {
                     }
                 },
                 Err(NoRoute::NotYet { upstream, wait }) if Instant::now() + wait > ask.deadline => {
-                    let later = tollgate::http::Verdict::Later { wait };
-                    return Err(Refused::by(&self.places[upstream].name, later).as_overload().into());
+                    return Err(Refused::by_upstream(&self.places[upstream].name, wait).into());
                 }
                 Err(NoRoute::NotYet { wait, .. }) => {
                     sleep(wait).await;
@@ -133,9 +131,8 @@ impl Upstreams {
         let body = response.bytes().await.unwrap_or_default();
         let reading = Reader::new().read(status, &headers, SystemTime::now()).with_body(&body);
         hop.answered(&reading);
-        let mut passed = Response::new(Body::from(body.clone()));
-        *passed.status_mut() = status;
-        Err(failed(policy.decide(&reading, tries), Failure::Passed(passed)))
+        let retry = policy.decide(&reading, tries);
+        Err(failed(retry, Failure::Passed(status, body)))
     }
 
     fn request(&self, place: &Place, ask: &Ask) -> reqwest::RequestBuilder {
