@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::support::{ALLOWANCES, Gateway, SETTINGS, named};
+use super::support::{ALLOWANCES, Gateway, SETTINGS, named, still};
 
 /// Streams that take long enough to be looked at.
 fn slow() -> String {
@@ -82,6 +82,30 @@ async fn what_a_call_holds_is_held_until_its_body_ends_or_the_client_goes() {
     // Prompts and what was read of the answers, not what was reserved.
     let tokens = named(&status, "tenants", "chat")["tokens"].as_u64().unwrap();
     assert!((110..170).contains(&tokens), "{tokens}");
+}
+
+/// What was reserved too much comes back at once, and not by refill: whether the answer was read to its end, or the client went.
+#[tokio::test]
+async fn what_was_reserved_too_much_comes_back() {
+    let (settings, allowances) = still();
+    let gateway = Gateway::with(&settings, &allowances);
+    let left = |status: &Value, list: &str, name: &str, level: &str, limit: &str| {
+        let entry = named(status, list, name);
+        entry[limit].as_u64().unwrap() - entry[level].as_u64().unwrap()
+    };
+    for (is_read, calls) in [(true, 1), (false, 2)] {
+        let mut response = gateway.call("chat", 40).send().await.unwrap();
+        while is_read && response.chunk().await.unwrap().is_some() {}
+        drop(response);
+        let status =
+            gateway.until("over", |status| named(status, "allowances", "streams")["in_flight"] == 0).await;
+        let used = named(&status, "tenants", "chat")["tokens"].as_u64().unwrap();
+        assert!((1..150).contains(&used), "{used}");
+        assert_eq!(left(&status, "tenants", "chat", "held", "burst"), used);
+        assert_eq!(left(&status, "allowances", "plan", "available", "limit"), used);
+        assert_eq!(left(&status, "allowances", "calls", "available", "limit"), calls);
+        assert_eq!(named(&status, "tenants", "chat")["cut"].as_u64(), Some(calls - 1));
+    }
 }
 
 #[tokio::test]

@@ -131,3 +131,17 @@ async fn json_of(request: RequestBuilder) -> Value {
     assert!(response.status().is_success(), "{}", response.text().await.unwrap());
     serde_json::from_slice(&response.bytes().await.unwrap()).unwrap()
 }
+
+/// Settings and allowances with which hardly anything is refilled, so that nothing hides what was not given back.
+pub(crate) fn still() -> (String, String) {
+    let settings = SETTINGS
+        .replace("96k/s burst 96k", "9k/day burst 96k")
+        .replace("period_ms=2000", "period_ms=864000000")
+        .replace("90/s burst 180", "180/240h")
+        .replace("55k/s burst 110k", "110k/240h");
+    let allowances = ALLOWANCES
+        .replace("12M/min burst 12M", "1k/day burst 12M")
+        .replace("6M/min burst 6M", "1k/day burst 2000")
+        .replace("10k/min burst 1000", "1/day burst 1000");
+    (settings, allowances)
+}
