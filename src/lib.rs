@@ -1,6 +1,7 @@
 //! [estimates]: crate::docs::estimates
 //! [theory]: crate::docs::theory
 //! [internals]: crate::docs::internals
+//! [metrics]: crate::docs::metrics
 //!
 #![cfg_attr(feature = "std", doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "std"), doc = "A strict token bucket in one atomic word.")]
@@ -38,6 +39,8 @@ mod held;
 mod line;
 #[cfg(any(feature = "http", feature = "upstream"))]
 mod rpc;
+#[cfg(any(feature = "metrics", feature = "sharded"))]
+mod slot;
 
 // Floor 6: leaves, one feature each.
 #[cfg(feature = "adjust")]
@@ -64,12 +67,20 @@ pub mod upstream;
 // Floor 8: edges.
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(all(feature = "shared-memory", target_os = "linux", not(any(loom, shuttle))))]
 pub mod shared_memory;
 #[cfg(feature = "tower")]
 pub mod tower;
+#[cfg(feature = "tracing")]
+pub mod tracing;
+
+// Floor 9: where edges meet.
+#[cfg(all(feature = "metrics", feature = "tower"))]
+mod measured_requests;
 
 /// Longer texts: why the promises hold, and how the source is laid out.
 #[cfg(doc)]
@@ -82,6 +93,9 @@ pub mod docs {
 
     #[doc = include_str!("../docs/upstream.md")]
     pub mod upstream {}
+
+    #[doc = include_str!("../docs/metrics.md")]
+    pub mod metrics {}
 
     #[doc = include_str!("../docs/internals.md")]
     pub mod internals {}

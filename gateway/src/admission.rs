@@ -34,15 +34,21 @@ pub(crate) struct Admitted {
 pub(crate) async fn stand_in_line(gateway: &Gateway, ask: &Ask) -> Result<(), Failure> {
     let Some(class) = ask.batch else { return Ok(()) };
     let left = ask.deadline.saturating_duration_since(Instant::now());
-    let turn = gateway.batch.acquire(Entry::new(1).class(class).within(left));
-    turn.await.map_err(|refused| gateway.refuse(ask, Refused::by("batch", refused)))
+    let counted = &gateway.batch_counted;
+    let turn = counted.waits.time(gateway.batch.acquire(Entry::new(1).class(class).within(left)));
+    counted.meter.count(1, turn.await).map_err(|refused| gateway.refuse(ask, Refused::by("batch", refused)))
 }
 
 /// Admits the call now, or as soon as it fits before its deadline.
-///
+pub(crate) async fn admit(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted, Failure> {
+    let counted = &gateway.tenants[ask.tenant].counted;
+    let answer = counted.waits.time(when_it_fits(gateway, ask)).await;
+    counted.meter.count(ask.guess.tokens(), answer)
+}
+
 /// Those who wait here are in no order, for it does not matter: each tenant's guarantee is its own, and who borrows takes what
 /// the others leave. Nothing is held while waiting.
-pub(crate) async fn admit(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted, Failure> {
+async fn when_it_fits(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted, Failure> {
     loop {
         let refused = match try_admit(gateway, ask) {
             Err(Failure::Refused(refused)) => refused,

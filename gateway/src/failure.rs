@@ -57,6 +57,10 @@ impl Refused {
         Self { is_overload: true, ..Self::by(name, Verdict::Later { wait }) }
     }
 
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
     /// How long until the same may fit, zero if nobody knows; `None` if it never does.
     pub(crate) fn wait(&self) -> Option<Duration> {
         let refusal = Refusal::new(self.verdict);

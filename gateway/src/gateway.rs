@@ -20,10 +20,11 @@ use tollgate::wait::{Queue, TokioTimer};
 use crate::ask::Ask;
 use crate::estimates::Estimates;
 use crate::failure::Failure;
+use crate::figures::{Counted, Figures};
 use crate::runs::Runs;
 use crate::settings::Settings;
 use crate::upstreams::Upstreams;
-use crate::{Fault, admission, status, stream};
+use crate::{Fault, admission, figures, status, stream};
 
 /// A prompt may be long.
 const LONGEST_BODY: usize = 16 << 20;
@@ -39,10 +40,12 @@ pub struct Gateway {
     pub(crate) keys: HashMap<String, usize>,
     /// The line for batch work.
     pub(crate) batch: Queue<Monotonic, TokioTimer>,
+    pub(crate) batch_counted: Counted,
     pub(crate) runs: Runs,
     pub(crate) estimates: Estimates,
     pub(crate) upstreams: Upstreams,
     pub(crate) patience: Duration,
+    pub(crate) figures: Figures,
 }
 
 /// One tenant.
@@ -51,6 +54,7 @@ pub(crate) struct Tenant {
     node: NodeId,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) counts: Counts,
+    pub(crate) counted: Counted,
 }
 
 /// What became of a tenant's calls.
@@ -74,27 +78,33 @@ impl Gateway {
             tree.node(name, Share::percent(tenant.share))
         });
         let tree = tree.build()?;
+        let figures = Figures::install()?;
         let (mut tenants, mut keys) = (Vec::new(), HashMap::new());
         for (name, tenant) in &settings.tenant {
             keys.insert(tenant.key.clone(), tenants.len());
+            let in_flight = Arc::new(InFlight::new(tenant.in_flight)?);
             tenants.push(Tenant {
+                counted: figures.tenant(name, &in_flight),
                 name: name.clone(),
                 node: tree.node(name).ok_or("a tenant without a node")?.id(),
-                in_flight: Arc::new(InFlight::new(tenant.in_flight)?),
+                in_flight,
                 counts: Counts::default(),
             });
         }
         let longest_wait = Duration::from_millis(settings.batch.longest_wait_ms);
+        let batch = Queue::new(tollgate::Bucket::new(settings.batch.calls), longest_wait, TokioTimer);
         Ok(Self {
             allowances: Allowances::new(allowances),
             tree,
             tenants,
             keys,
-            batch: Queue::new(tollgate::Bucket::new(settings.batch.calls), longest_wait, TokioTimer),
+            batch_counted: figures.batch(&batch),
+            batch,
             runs: Runs::new(settings.run),
             estimates: Estimates::new(),
-            upstreams: Upstreams::new(&settings.upstream)?,
+            upstreams: Upstreams::new(&settings.upstream, &figures)?,
             patience: Duration::from_millis(settings.patience_ms),
+            figures,
         })
     }
 
@@ -103,6 +113,7 @@ impl Gateway {
         Router::new()
             .route("/v1/chat/completions", post(chat))
             .route("/status.json", get(status::json))
+            .route("/metrics", get(figures::metrics))
             .route("/", get(status::page))
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .with_state(Arc::new(self))

@@ -4,6 +4,7 @@ mod admission;
 mod ask;
 mod estimates;
 mod failure;
+mod figures;
 mod gateway;
 pub mod load;
 pub mod providers;

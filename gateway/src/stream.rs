@@ -13,6 +13,7 @@ use http_body::Frame;
 use serde::Deserialize;
 use tollgate::budget::{BytesPerToken, Reported, Shape, Usage};
 use tollgate::http::{EffectiveWindow, Fields, Policy, Standing};
+use tollgate::metrics::{Call, Outcome};
 use tollgate::upstream::{Cost, Dimension, Hop};
 
 use crate::admission::Admitted;
@@ -29,7 +30,7 @@ pub(crate) fn answer(gateway: &Arc<Gateway>, ask: Ask, admitted: Admitted, reply
     let kind = head.headers.get(CONTENT_TYPE).cloned();
     let mut headers = http::HeaderMap::new();
     tell(gateway, &admitted, &mut headers);
-    let call = UnderWay { gateway: Arc::clone(gateway), ask, admitted, hop: reply.hop };
+    let call = UnderWay { gateway: Arc::clone(gateway), ask, admitted, hop: reply.hop, timed: reply.timed };
     let metered = Metered { body, line: Vec::new(), written: 0, usage: Usage::default(), call: Some(call) };
     let mut response = Response::new(Body::new(metered));
     *response.status_mut() = head.status;
@@ -66,6 +67,7 @@ struct UnderWay {
     ask: Ask,
     admitted: Admitted,
     hop: Hop,
+    timed: Call<()>,
 }
 
 impl Metered {
@@ -97,11 +99,12 @@ impl Metered {
     /// It is over: what it cost is known.
     fn end(&mut self) {
         self.end_of_line();
-        let Some(UnderWay { gateway, ask, admitted, hop }) = self.call.take() else { return };
+        let Some(UnderWay { gateway, ask, admitted, hop, timed }) = self.call.take() else { return };
         let used = ask.guess.corrected(&self.usage);
         gateway.estimates.learn(&ask.kind(), &ask.guess, &self.usage);
         admitted.settle(used);
         hop.settled(&Cost::requests(1).with(Dimension::Tokens, used));
+        timed.end(Outcome::Succeeded);
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use tokio::time::{Instant, sleep};
+use tollgate::metrics::{Call, Calls, Outcome};
 use tollgate::upstream::{
     Dimension, Hop, Mirror, NoRoute, Order, Reader, Retry, RetryBudget, RetryPolicy, Router, Tries,
 };
@@ -14,6 +15,7 @@ use tollgate::upstream::{
 use crate::Fault;
 use crate::ask::Ask;
 use crate::failure::{Failure, Refused};
+use crate::figures::Figures;
 use crate::settings;
 
 /// Until the head of the answer is there. The body may take its time.
@@ -35,6 +37,8 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) url: String,
     key: Option<HeaderValue>,
+    /// How long its answers take, and how they end.
+    calls: Calls,
     pub(crate) answered: AtomicU64,
     /// Answers with the status 429, which the mirror is there to prevent.
     pub(crate) refused: AtomicU64,
@@ -43,6 +47,7 @@ pub(crate) struct Place {
 /// An answer that has begun, and the call that it answers.
 pub(crate) struct Reply {
     pub(crate) hop: Hop,
+    pub(crate) timed: Call<()>,
     pub(crate) response: Response<reqwest::Body>,
 }
 
@@ -55,7 +60,7 @@ enum Failed {
 }
 
 impl Upstreams {
-    pub(crate) fn new(upstreams: &[settings::Upstream]) -> Result<Self, Fault> {
+    pub(crate) fn new(upstreams: &[settings::Upstream], figures: &Figures) -> Result<Self, Fault> {
         let router = upstreams.iter().try_fold(Router::builder(), |router, upstream| {
             let mirror = Mirror::builder()
                 .limit(Dimension::Requests, upstream.requests)
@@ -67,7 +72,10 @@ impl Upstreams {
             // Each goes where most is left.
             router: router.order(Order::Headroom).build()?,
             client: reqwest::Client::builder().read_timeout(LONGEST_SILENCE).build()?,
-            places: upstreams.iter().map(Place::new).collect::<Result<_, _>>()?,
+            places: upstreams
+                .iter()
+                .map(|upstream| Place::new(upstream, figures))
+                .collect::<Result<_, _>>()?,
             retries: RetryBudget::default(),
         })
     }
@@ -110,6 +118,8 @@ impl Upstreams {
         tries: &mut Tries,
     ) -> Result<Reply, Failed> {
         let place = &self.places[hop.upstream()];
+        let mut timed = place.calls.start(());
+        timed.tell(Outcome::Failed);
         let response = match self.request(place, ask).send().await {
             Ok(response) => response,
             Err(error) => {
@@ -124,13 +134,17 @@ impl Upstreams {
         place.count(response.status());
         if response.status().is_success() {
             hop.head(&Reader::new().read(response.status(), response.headers(), SystemTime::now()));
-            return Ok(Reply { hop, response: response.into() });
+            timed.tell(Outcome::Dropped);
+            return Ok(Reply { hop, timed, response: response.into() });
         }
         // Of a failure the body tells what has failed.
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.bytes().await.unwrap_or_default();
         let reading = Reader::new().read(status, &headers, SystemTime::now()).with_body(&body);
         hop.answered(&reading);
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            timed.tell(Outcome::Refused);
+        }
         let retry = policy.decide(&reading, tries);
         Err(failed(retry, Failure::Passed(status, body)))
     }
@@ -148,7 +162,7 @@ fn failed(retry: Retry, failure: Failure) -> Failed {
 }
 
 impl Place {
-    fn new(upstream: &settings::Upstream) -> Result<Self, Fault> {
+    fn new(upstream: &settings::Upstream, figures: &Figures) -> Result<Self, Fault> {
         let key = upstream.key_from.as_ref().map(|name| {
             let key = env::var(name).map_err(|error| format!("{name}: {error}"))?;
             let mut value = HeaderValue::try_from(format!("Bearer {key}"))?;
@@ -160,6 +174,7 @@ impl Place {
             name: upstream.name.clone(),
             url,
             key: key.transpose()?,
+            calls: figures.upstream(&upstream.name),
             answered: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         })

@@ -44,7 +44,6 @@ mod plan;
 mod root;
 mod shard;
 mod shared;
-mod slot;
 #[cfg(feature = "budget")]
 mod spent;
 
@@ -68,6 +67,7 @@ use crate::level::Level;
 use crate::limiter::Limiter;
 use crate::nanos::Nanos;
 use crate::quota::Quota;
+use crate::slot;
 
 /// A token bucket whose tokens are leased to shards, under the bound of one bucket; see the [module](self).
 ///

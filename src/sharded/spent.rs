@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::{Sharded, slot};
+use super::Sharded;
 use crate::bucket::Charge;
 use crate::clock::Clock;
 use crate::decision::Denied;
+use crate::slot;
 
 /// Tokens that were admitted together with those of other limits. Dropped, they stay spent.
 pub struct Spent<'a, C: Clock>(Source<'a, C>);

@@ -25,6 +25,8 @@ mod inflight;
 #[cfg(feature = "keyed")]
 mod keyed;
 mod limiter;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod nanos;
 mod quota;
 #[cfg(feature = "redis")]
@@ -36,6 +38,8 @@ mod shared_memory;
 mod snapshot;
 #[cfg(feature = "tower")]
 mod tower;
+#[cfg(feature = "tracing")]
+mod tracing;
 #[cfg(feature = "upstream")]
 mod upstream;
 #[cfg(feature = "wait")]

@@ -3,5 +3,6 @@
 mod axum_server;
 mod cases;
 mod hyper_server;
+mod metrics;
 mod support;
 mod tonic_server;

@@ -182,3 +182,23 @@ async fn a_call_moves_on_to_another_upstream() {
     let status = gateway.until_full().await;
     assert_eq!(named(&status, "tenants", "chat")["in_flight"], 0);
 }
+
+#[tokio::test]
+async fn figures_are_told_to_prometheus() {
+    let gateway = Gateway::start();
+    for _ in 0..3 {
+        gateway.call("chat", 10).send().await.unwrap().text().await.unwrap();
+    }
+    drop(gateway.call("nightly", 10).header("x-batch", "1").send().await.unwrap());
+    gateway.until_full().await;
+    let told =
+        gateway.client.get(format!("{}/metrics", gateway.url)).send().await.unwrap().text().await.unwrap();
+    let value = |series: &str| {
+        let line =
+            told.lines().find(|line| line.starts_with(series)).unwrap_or_else(|| panic!("{series}:\n{told}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(value(r#"tollgate_admitted_total{limit="tenant chat"}"#), 3.0);
+    assert_eq!(value(r#"tollgate_admitted_total{limit="batch"}"#), 1.0);
+    assert_eq!(value(r#"tollgate_in_flight{limit="tenant chat"}"#), 0.0);
+}

@@ -22,6 +22,8 @@ mod http;
 mod inflight;
 #[cfg(feature = "keyed")]
 mod keyed;
+#[cfg(all(feature = "inflight", feature = "keyed", feature = "metrics"))]
+mod metrics;
 #[cfg(feature = "wait")]
 mod queue;
 mod refund;

@@ -5,7 +5,7 @@ use crate::report::{Outcome, passed, passed_with};
 use crate::tools;
 
 /// Features that nothing is written for in pairs: each brings its own module or type and looks at no other feature.
-const NOT_PAIRED: &str = "allowances,calendar,http,redis,shared-memory,tokio,tower,upstream";
+const NOT_PAIRED: &str = "allowances,calendar,http,redis,shared-memory,tokio,tower,tracing,upstream";
 
 /// Each feature alone, none, all, and any two together. Development dependencies are not built, and the resolver does
 /// not let their features leak into this.

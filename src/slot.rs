@@ -24,7 +24,7 @@ thread_local! {
 /// A number that a thread gives back and another takes passes through a lock, so what the first wrote under it happens
 /// before what the second reads.
 #[inline]
-pub(super) fn current() -> usize {
+pub(crate) fn current() -> usize {
     let slot = SLOT.get();
     if slot == UNASSIGNED { assign() } else { slot }
 }
