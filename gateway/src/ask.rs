@@ -36,7 +36,7 @@ impl Ask {
         let mut call: Value =
             serde_json::from_slice(body).map_err(|_| Failure::bad("the body is no JSON"))?;
         let model = call["model"].as_str().ok_or(Failure::bad("the body names no `model`"))?.to_owned();
-        let guess = gateway.estimates.guess(&format!("{tenant}/{model}"), &call);
+        let guess = gateway.estimates.guess(&kind(tenant, &model), &call);
         let patience = number(headers, "x-deadline-ms").map_or(gateway.patience, Duration::from_millis);
         Ok(Self {
             tenant,
@@ -56,8 +56,12 @@ impl Ask {
 
     /// Whose outputs are like this one's, and whose texts are counted alike.
     pub(crate) fn kind(&self) -> String {
-        format!("{}/{}", self.tenant, self.model)
+        kind(self.tenant, &self.model)
     }
+}
+
+fn kind(tenant: usize, model: &str) -> String {
+    format!("{tenant}/{model}")
 }
 
 /// A stream tells what it has used only if it is asked to. `None` if it would anyway.

@@ -1,5 +1,7 @@
 //! What a call will cost, before it is known.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tollgate::budget::{
     Calibrated, CharsPerToken, CountTokens, History, OutputEstimator, PerKey, Side, Usage, Weights,
@@ -44,7 +46,9 @@ impl Estimates {
         let texts = messages.iter().filter_map(|message| message["content"].as_str());
         let counted = texts.map(|text| self.count.count(text)).sum::<u64>().max(1);
         let caps = [call["max_tokens"].as_u64(), call["max_completion_tokens"].as_u64()];
-        let output = self.rule.estimate(&self.output.of(kind), &caps).tokens();
+        // A kind of which nothing was learned gets no place: whoever makes up names of models fills nothing.
+        let history = self.output.find(kind).unwrap_or_else(|| Arc::clone(self.output.common()));
+        let output = self.rule.estimate(&history, &caps).tokens();
         Guess { counted, input: self.input.estimate(kind, counted), output }
     }
 
