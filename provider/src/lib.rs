@@ -5,12 +5,14 @@
 //!
 //! | path | what it does |
 //! |---|---|
-//! | any, `?tokens=N` | a call that costs one request and `N` tokens |
+//! | `/v1/chat/completions` | a call in OpenAI's form, that costs the tokens of its prompt and its answer; `"stream": true` gives server-sent events |
+//! | any other, `?tokens=N` | a call that costs one request and `N` tokens |
 //! | `/_control?key=value&...` | changes [`Settings`] |
 //! | `/_reset?key=value&...` | the same, and fills the limits and counts from nothing |
 //! | `/_stats` | what became of the calls, as JSON |
 
 mod answer;
+mod chat;
 mod limit;
 mod server;
 mod settings;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http_body_util::channel::{Channel, Sender};
-use http_body_util::{Either, Full};
+use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -19,11 +19,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::answer::answer;
+use crate::chat::{self, Chat};
 use crate::settings::Settings;
 use crate::state::{Cost, State, Verdict, now};
 
 type Body = Either<Full<Bytes>, Channel<Bytes>>;
 type Shared = Arc<Mutex<State>>;
+
+/// A longer body of a call is refused.
+const LONGEST_BODY: usize = 16 << 20;
 
 /// Serves on a free port of the loopback, which it prints on a line of its own, until the standard input ends (so a parent
 /// that is gone takes it along) or its lifetime is over.
@@ -75,7 +79,18 @@ async fn respond(request: Request<Incoming>, state: Shared) -> io::Result<Respon
         "/_control" => Ok(control(&state, query, false)),
         "/_reset" => Ok(control(&state, query, true)),
         "/_stats" => Ok(whole(StatusCode::OK, lock(&state).stats(now()).to_string())),
-        _ => call(&state, cost(query)).await,
+        chat::PATH => chat(&state, request).await,
+        _ => call(&state, cost(query), None).await,
+    }
+}
+
+async fn chat(state: &Shared, request: Request<Incoming>) -> io::Result<Response<Body>> {
+    let body = Limited::new(request.into_body(), LONGEST_BODY).collect().await.map_err(io::Error::other)?;
+    match Chat::read(&body.to_bytes()) {
+        Some(chat) => call(state, chat.cost(), Some(chat)).await,
+        None => {
+            Ok(whole(StatusCode::BAD_REQUEST, r#"{"error":{"message":"no chat completion"}}"#.to_owned()))
+        }
     }
 }
 
@@ -94,7 +109,7 @@ fn control(state: &Shared, query: &str, anew: bool) -> Response<Body> {
 }
 
 /// The balance is decided on and told at one moment; then the latency passes.
-async fn call(state: &Shared, cost: Cost) -> io::Result<Response<Body>> {
+async fn call(state: &Shared, cost: Cost, chat: Option<Chat>) -> io::Result<Response<Body>> {
     let (verdict, answer, settings) = {
         let (mut state, now) = (lock(state), now());
         let verdict = state.decide(cost, now);
@@ -104,26 +119,37 @@ async fn call(state: &Shared, cost: Cost) -> io::Result<Response<Body>> {
         std::future::pending::<Infallible>().await;
     }
     sleep(settings.latency).await;
-    let (head, body) = answer.ok_or(io::ErrorKind::ConnectionReset)?;
-    let body = match settings.pieces {
-        0 => Either::Left(Full::from(body)),
-        _ => Either::Right(streamed(body, settings)),
+    let (mut head, body) = answer.ok_or(io::ErrorKind::ConnectionReset)?;
+    let body = match chat.filter(|_| verdict == Verdict::Admitted) {
+        Some(chat) if chat.is_streamed => {
+            if let Some(headers) = head.headers_mut() {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            }
+            Either::Right(streamed(chat.events(settings.pieces), settings))
+        }
+        Some(chat) => Either::Left(Full::from(chat.whole())),
+        None if settings.pieces > 0 => Either::Right(streamed(pieces(body, settings.pieces), settings)),
+        None => Either::Left(Full::from(body)),
     };
     head.body(body).map_err(io::Error::other)
 }
 
-/// A body in pieces, each after a gap.
-fn streamed(body: String, settings: Settings) -> Channel<Bytes> {
+/// A body cut into so many pieces.
+fn pieces(body: String, pieces: u32) -> Vec<Bytes> {
+    let mut body = Bytes::from(body);
+    (1..=pieces as usize).rev().map(|left| body.split_to(body.len().div_ceil(left))).collect()
+}
+
+/// A body that comes in pieces, each after a gap.
+fn streamed(pieces: Vec<Bytes>, settings: Settings) -> Channel<Bytes> {
     let (sender, channel) = Channel::new(1);
-    tokio::spawn(send(sender, Bytes::from(body), settings));
+    tokio::spawn(send(sender, pieces, settings));
     channel
 }
 
-async fn send(mut sender: Sender<Bytes>, mut body: Bytes, settings: Settings) {
-    for piece in 1..=settings.pieces {
+async fn send(mut sender: Sender<Bytes>, pieces: Vec<Bytes>, settings: Settings) {
+    for (piece, data) in (1..).zip(pieces) {
         sleep(settings.gap).await;
-        let left = (settings.pieces - piece) as usize + 1;
-        let data = body.split_to(body.len().div_ceil(left));
         if sender.send_data(data).await.is_err() {
             return;
         }
@@ -142,7 +168,7 @@ fn cost(query: &str) -> Cost {
 fn whole(status: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::from(body)));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

@@ -31,12 +31,15 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The servers that tests start for themselves, and the compiler of the programs that call the C interface. Where Valkey
-/// cannot be had, the tests go without it.
+/// The servers that tests start for themselves, the compiler of the programs that call the C interface, and the browser that
+/// renders the gateway's page. Where Valkey or the browser cannot be had, the tests go without it.
 pub(crate) fn servers() -> Result<(), String> {
     system("redis-server", "redis-server")?;
     system("g++", "g++")?;
     nginx()?;
+    if let Err(why) = system("chromium", "chromium") {
+        println!("SKIP  chromium: {why}: the gateway's page is not rendered");
+    }
     if let Err(why) = valkey() {
         println!("SKIP  valkey-server: {why}: scripts are tested on Redis only");
     }

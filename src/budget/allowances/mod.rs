@@ -110,6 +110,7 @@ mod config;
 mod fault;
 mod file;
 mod grants;
+mod level;
 mod part;
 mod source;
 mod table;
@@ -120,9 +121,11 @@ use std::sync::Arc;
 pub use self::amount::Unit;
 pub use self::call::{Call, NotAdmitted};
 pub use self::changes::{Change, Changes, Holdings};
+use self::config::Allowance;
 pub use self::config::{Config, Unused};
 pub use self::fault::{ConfigError, Fault, Problem};
 pub use self::grants::{Grants, Settlement};
+pub use self::level::AllowanceLevel;
 use self::source::Source;
 use self::table::Table;
 use crate::clock::{Clock, Monotonic};
@@ -210,6 +213,17 @@ impl<C: Clock> Allowances<C> {
         in_force.sources.get(place).map(Source::available)
     }
 
+    /// A look at each allowance, in the order of the file: for a page that shows them. It takes nothing.
+    ///
+    /// Each is looked at by itself, so figures of two of them may be some microseconds apart.
+    ///
+    /// Cost: as [`available`](Self::available) for each of them, and the list.
+    pub fn levels(&self) -> Vec<AllowanceLevel> {
+        let in_force = self.in_force();
+        let declared = in_force.config.allowances.iter();
+        declared.zip(&in_force.sources).map(|(one, source)| in_force.level(one, source)).collect()
+    }
+
     /// The declarations in force.
     pub fn config(&self) -> Config {
         self.in_force().config.clone()
@@ -231,6 +245,12 @@ impl<C: Clock> InForce<C> {
         let place = self.config.named(name)?;
         self.config.allowances.get(place).filter(|allowance| allowance.unit == unit)?;
         self.sources.get(place)
+    }
+
+    fn level(&self, allowance: &Allowance, source: &Source<C>) -> AllowanceLevel {
+        let of = allowance.share.and_then(|share| self.config.allowances.get(share.of));
+        let share_of = of.map(|of| Arc::clone(&of.name));
+        AllowanceLevel::new(Arc::clone(&allowance.name), allowance.unit, share_of, source.look())
     }
 
     fn name(&self, place: Option<usize>) -> Arc<str> {

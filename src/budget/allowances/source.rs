@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::config::Limit;
+use super::level::Figures;
 use crate::budget::all_of::{Ask, CallTime, Reading, Reason};
 use crate::budget::estimate::Estimate;
 use crate::budget::reserve::{LiveBudget, Reservation};
@@ -59,6 +60,27 @@ impl<C: Clock> Source<C> {
                 if level.debt() > 0 { format!("-{}", level.debt()) } else { level.available().to_string() }
             }
             Self::InFlight(permits) => permits.available().to_string(),
+        }
+    }
+
+    /// How it stands.
+    pub(super) fn look(&self) -> Figures {
+        match self {
+            Self::Rate(budget) => {
+                let (quota, level, open) = budget.look();
+                Figures {
+                    limit: quota.capacity(),
+                    available: level.available(),
+                    debt: level.debt(),
+                    in_flight: u64::try_from(open).unwrap_or(u64::MAX),
+                }
+            }
+            Self::InFlight(permits) => Figures {
+                limit: permits.limit().into(),
+                available: permits.available().into(),
+                debt: 0,
+                in_flight: permits.in_use().into(),
+            },
         }
     }
 

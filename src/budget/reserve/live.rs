@@ -88,6 +88,14 @@ impl<C: Clock> LiveBudget<C> {
         self.with_books(now, |books| books.ruled.peek(now))
     }
 
+    /// The quota in force, what is there beside all that is reserved, and how many reservations are open.
+    pub(in crate::budget) fn look(&self) -> (Quota, Level, usize) {
+        let mut state = lock(&self.state);
+        let quota = state.quota;
+        let books = state.books(self.clock.now(), self.policy);
+        (quota, books.ruled.peek(books.now), books.ledger.len())
+    }
+
     /// Puts another quota into force, and keeps the tokens that are held. Its initial fill is ignored; the same rate and
     /// capacity as before change nothing.
     pub(in crate::budget) fn adjust(&self, quota: Quota) {

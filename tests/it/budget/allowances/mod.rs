@@ -2,6 +2,7 @@
 
 mod calls;
 mod faults;
+mod levels;
 mod live;
 mod reload;
 mod tables;

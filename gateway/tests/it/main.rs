@@ -1,0 +1,6 @@
+//! The gateway as it is started, over real sockets.
+
+mod calls;
+mod page;
+mod support;
+mod trace;
