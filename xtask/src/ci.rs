@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::report::{self, Outcome, Step};
+use crate::report::{self, Lane, Outcome, Step};
 use crate::steps::{
     features, figures, fuzz, measures, models, mutants, pictures, proofs, readme, style, suites, targets,
     twins,
@@ -10,7 +10,11 @@ use crate::steps::{
 use crate::tools;
 
 const fn step(name: &'static str, about: &'static str, run: fn(&[String]) -> Outcome) -> Step {
-    Step { name, about, run }
+    Step { name, about, run, lane: Lane::Here }
+}
+
+const fn beside(name: &'static str, about: &'static str, run: fn(&[String]) -> Outcome) -> Step {
+    Step { name, about, run, lane: Lane::Beside }
 }
 
 /// The steps of `cargo xtask ci`.
@@ -18,7 +22,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("tools", "installs what the other steps need", tools::install),
     step("fmt", "the formatting", style::fmt),
     step("deny", "licences, bans and sources of all dependencies", style::deny),
-    step("prove", "SMT proof of the transitions for every word", proofs::prove),
+    beside("prove", "SMT proof of the transitions for every word", proofs::prove),
     step("no-std", "the core without features in a program without std", features::no_std),
     step("check-features", "each feature alone and in pairs, warnings denied", features::check),
     step("clippy", "lints on everything, warnings denied", style::clippy),
@@ -29,16 +33,16 @@ pub(crate) const STEPS: &[Step] = &[
     step("figures", "figures in the documents are what their commands print", figures::check),
     step("readme", "the README's commands and programs, in an empty folder", readme::run),
     step("package", "the crate as it would be published", style::package),
-    step("loom", "all interleavings up to 3 preemptions, with floors", models::loom),
-    step("shuttle", "random schedules of more threads", models::shuttle),
-    step("twins", "each known-bad twin is caught by the test it names", twins::catch),
+    beside("loom", "all interleavings up to 3 preemptions, with floors", models::loom),
+    beside("shuttle", "random schedules of more threads", models::shuttle),
+    beside("twins", "each known-bad twin is caught by the test it names", twins::catch),
     step("instructions", "instructions per decision, under valgrind", measures::instructions),
-    step("coverage", "the library's tests, debug build, and the lines that they run", measures::coverage),
-    step("fuzz", "each fuzz target for 20 seconds", fuzz::run),
-    step("mutants", "mutants of what changed in the core", mutants::run),
-    step("miri", "tests under Miri", targets::miri),
-    step("32-bit", "tests on a 32-bit target", targets::narrow),
-    step("tsan", "tests under the thread sanitizer", targets::tsan),
+    beside("coverage", "the library's tests, debug build, and the lines that they run", measures::coverage),
+    beside("fuzz", "each fuzz target for 20 seconds", fuzz::run),
+    beside("mutants", "mutants of what changed in the core", mutants::run),
+    beside("miri", "tests under Miri", targets::miri),
+    beside("32-bit", "tests on a 32-bit target", targets::narrow),
+    beside("tsan", "tests under the thread sanitizer", targets::tsan),
 ];
 
 /// The long tier of `cargo xtask full`, for a release.
@@ -69,5 +73,6 @@ pub(crate) fn run(steps: &'static [Step], only: &[String]) -> ExitCode {
         eprintln!("xtask: no step `{name}`; `cargo xtask help` lists them");
         return ExitCode::from(2);
     }
-    report::all(steps.iter().filter(|step| only.is_empty() || only.iter().any(|name| name == step.name)))
+    let chosen = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
+    report::all(&steps.iter().filter(chosen).collect::<Vec<_>>())
 }
