@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use crate::report::{self, Lane, Outcome, Step};
 use crate::steps::{
-    features, figures, fuzz, measures, models, mutants, pictures, proofs, readme, style, suites, targets,
-    twins,
+    examples, features, figures, fuzz, measures, models, mutants, pictures, proofs, readme, style, suites,
+    targets, twins,
 };
 use crate::tools;
 
@@ -28,7 +28,8 @@ pub(crate) const STEPS: &[Step] = &[
     step("clippy", "lints on everything, warnings denied", style::clippy),
     step("docs", "the documentation, warnings denied", style::docs),
     step("doctests", "the examples in the documentation", suites::doctests),
-    step("test-checked", "every test, optimised with overflow checks", suites::checked),
+    step("test-members", "the tests of every package but the library", suites::members),
+    step("examples", "the library's examples, each to its end", examples::run),
     step("test-release", "the library's tests, as released", suites::release),
     step("figures", "figures in the documents are what their commands print", figures::check),
     step("readme", "the README's commands and programs, in an empty folder", readme::run),

@@ -1,4 +1,4 @@
-//! C78, C94 to C102 and C104 to C109 over real sockets; of C104 and C105 what is in use, which their gauge shows.
+//! C78 and C94 to C109 over real sockets; of C104 and C105 what is in use, which their gauge shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,12 +11,14 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http_body_util::channel::Channel;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::timeout;
 use tollgate::budget::Budget;
 use tollgate::http::{ClientKey, ClientKeys, Fields, Policy, Refusal};
 use tollgate::inflight::{InFlight, NoPermit};
 use tollgate::keyed::Keyed;
+use tollgate::metrics::Meters;
 use tollgate::tower::{Grant, LimitLayer, PermitLayer, WaitLayer, on_answer, on_end};
 use tollgate::wait::TokioTimer;
 use tollgate::{Bucket, Denied, Manual, Quota, quota};
@@ -170,6 +172,40 @@ async fn c107_no_more_run_than_there_are_permits() {
     }
     assert!((1..=4).contains(&peak.load(Ordering::SeqCst)), "{peak:?}");
     eventually("all are back", || running.in_use() == 0 && running.waiting() == 0).await;
+}
+
+/// Five hundred strangers; the library's own test has a hundred thousand.
+#[tokio::test]
+async fn c103_refused_keys_make_no_series() {
+    const KEYS: u32 = 500;
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let take = |meters: Meters| (meters.meter("clients"), meters);
+    let (meter, meters) = metrics::with_local_recorder(&recorder, || take(Meters::new()));
+    let (clients, told) = (Keyed::<ClientKey>::new(quota!("1/h")).unwrap(), recorder.handle());
+    let keys = ClientKeys::new().behind_x_forwarded_for(1).unwrap();
+    let admit = move |request: &mut Request| meter.count(1, clients.try_acquire(&client_key(&keys, request)));
+    let figures = async move || {
+        meters.publish();
+        told.render()
+    };
+    let limit = LimitLayer::new(admit, |_: &Request, denied: Denied| refused(denied));
+    let router = Router::new().route("/", get(async || "hello")).layer(limit);
+    let server = Server::axum(router.route("/metrics", get(figures))).await;
+    let client = reqwest::Client::new();
+    let scraped = async || client.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
+    let series = |text: &str| text.lines().filter(|line| line.contains('{')).count();
+    let before = scraped().await;
+    for key in 0..KEYS {
+        for status in [200, 429] {
+            let address = format!("10.1.{}.{}", key / 250, key % 250);
+            let request = client.get(server.url("/")).header("x-forwarded-for", address);
+            assert_eq!(request.send().await.unwrap().status().as_u16(), status, "{key}");
+        }
+    }
+    let after = scraped().await;
+    assert!(series(&before) > 0 && series(&after) == series(&before), "{after}");
+    let refused = format!("tollgate_refused_total{{limit=\"clients\",reason=\"not_yet\"}} {KEYS}");
+    assert!(after.lines().any(|line| line == refused), "{after}");
 }
 
 /// Fifty that are dropped in the middle, and one whose handler panics.

@@ -1,5 +1,6 @@
 //! The steps, by what they look at.
 
+pub(crate) mod examples;
 pub(crate) mod features;
 pub(crate) mod figures;
 pub(crate) mod fuzz;

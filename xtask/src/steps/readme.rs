@@ -23,7 +23,7 @@ const PACKAGE: &str = "limited";
 
 /// What is a step of CI by itself.
 const ELSEWHERE: &[(&str, &str)] =
-    &[("cargo xtask test", "the steps `doctests` and `test-checked` run all of it")];
+    &[("cargo xtask test", "the steps `doctests`, `test-members` and `coverage` run all of it")];
 
 /// A command that takes longer than that is no good first impression.
 const LIMIT: Duration = Duration::from_secs(600);

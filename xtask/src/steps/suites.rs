@@ -10,15 +10,16 @@ pub(crate) fn all(_: &[String]) -> Outcome {
     let nextest = Run::cargo("nextest --version").succeeds();
     let runner = if nextest { "nextest run" } else { "test --all-targets" };
     Run::cargo(runner).words("--workspace --all-features").run()?;
-    doctests_of("dev")
+    doctests(&[])
 }
 
 pub(crate) fn debug() -> Outcome {
     nextest("--package tollgate")
 }
 
-pub(crate) fn checked(_: &[String]) -> Outcome {
-    nextest("--workspace --cargo-profile checked")
+/// The library's own are run, without optimisation too, where the lines are counted that they run.
+pub(crate) fn members(_: &[String]) -> Outcome {
+    nextest("--workspace --exclude tollgate")
 }
 
 /// The rooms whose arithmetic and atomics are the crate's own, without debug checks. What stands on them was tested with
@@ -42,14 +43,8 @@ fn nextest_run(which: &str) -> Run {
     Run::cargo("nextest run --cargo-quiet --profile ci").words(which)
 }
 
-/// In the profile of the checked tests, so that what they stand on is built once.
 pub(crate) fn doctests(_: &[String]) -> Outcome {
-    doctests_of("checked")
-}
-
-fn doctests_of(profile: &str) -> Outcome {
-    let output =
-        Run::cargo("test --quiet --doc --workspace --all-features --profile").arg(profile).heard()?;
+    let output = Run::cargo("test --quiet --doc --workspace --all-features").heard()?;
     passed_with(format!("{} passed", tests_passed(&output)))
 }
 
