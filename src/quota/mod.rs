@@ -236,15 +236,6 @@ impl Quota {
         Ok((0..shares).map(share))
     }
 
-    /// The last of so many [shares](Self::split), than which no other is smaller: for limiters that do not know which of the
-    /// shares is theirs.
-    #[cfg(feature = "redis")]
-    pub(crate) fn smallest_share(self, shares: u32) -> Result<Self, QuotaError> {
-        let first = self.split(shares)?.next().unwrap_or(self);
-        let (tokens, shares) = (self.initial_tokens(), u64::from(shares));
-        Ok(first.resized(self.capacity / shares, Fill::Tokens(tokens / shares)))
-    }
-
     /// One `shares`th of the rate, exactly: fewer tokens if they divide, else a longer period.
     fn rate_share(&self, shares: u32) -> Result<(u64, Duration), QuotaError> {
         if self.tokens.is_multiple_of(u64::from(shares)) {

@@ -8,7 +8,7 @@ use crate::bucket::Bucket;
 use crate::clock::{Clock, Monotonic};
 use crate::decision::Denied;
 use crate::nanos::Nanos;
-use crate::quota::{Quota, QuotaError};
+use crate::quota::{Fill, Quota, QuotaError};
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use crate::wait::Jitter;
 
@@ -108,7 +108,7 @@ impl<K: Clock + Clone> Fallback<K> {
     fn with_clock(rule: Outage, quota: Quota, circuit: Circuit, clock: K) -> Result<Self, QuotaError> {
         let share = match rule {
             Outage::Share { instances } => {
-                Some(Bucket::with_clock(quota.smallest_share(instances)?, clock.clone()))
+                Some(Bucket::with_clock(smallest_share(quota, instances)?, clock.clone()))
             }
             Outage::Deny | Outage::Admit => None,
         };
@@ -243,6 +243,13 @@ impl<K: Clock> Drop for Owed<'_, K> {
     fn drop(&mut self) {
         self.fallback.uncharged.fetch_add(self.admitted, Ordering::Relaxed);
     }
+}
+
+/// The last of so many [shares](Quota::split), than which no other is smaller: it is not known which of them is one's own.
+fn smallest_share(quota: Quota, shares: u32) -> Result<Quota, QuotaError> {
+    let first = quota.split(shares)?.next().unwrap_or(quota);
+    let (tokens, shares) = (quota.initial_tokens(), u64::from(shares));
+    Ok(first.resized(quota.capacity() / shares, Fill::Tokens(tokens / shares)))
 }
 
 #[cfg(test)]
