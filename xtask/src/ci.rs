@@ -39,11 +39,11 @@ pub(crate) const STEPS: &[Step] = &[
     beside("twins", "each known-bad twin is caught by the test it names", twins::catch),
     step("instructions", "instructions per decision, under valgrind", measures::instructions),
     beside("coverage", "the library's tests, debug build, and the lines that they run", measures::coverage),
-    beside("fuzz", "each fuzz target for 20 seconds", fuzz::run),
+    step("fuzz", "each fuzz target for 20 seconds", fuzz::run),
     beside("mutants", "mutants of what changed in the core", mutants::run),
-    beside("miri", "tests under Miri", targets::miri),
-    beside("32-bit", "tests on a 32-bit target", targets::narrow),
-    beside("tsan", "tests under the thread sanitizer", targets::tsan),
+    step("miri", "tests under Miri", targets::miri),
+    step("32-bit", "tests on a 32-bit target", targets::narrow),
+    step("tsan", "tests under the thread sanitizer", targets::tsan),
 ];
 
 /// The long tier of `cargo xtask full`, for a release.

@@ -20,9 +20,9 @@ pub(crate) struct Step {
 /// Where a step runs. Compilers have one core at work for much of their time, so the lanes run beside each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// In this process, in cargo's own target folder.
+    /// In this process.
     Here,
-    /// In a process of its own, with target folders of its own. What it prints is shown when it has ended.
+    /// In a process of its own, with target folders that no step here has. What it prints is shown when it has ended.
     Beside,
 }
 
