@@ -81,7 +81,10 @@ fn tested(which: &[String], features: &str, what: &str) -> Outcome {
         .end()?;
     let lists = folder.join("mutants.out");
     let (caught, missed) = (lines_of(&lists.join("caught.txt")), lines_of(&lists.join("missed.txt")));
-    let hung = lines_of(&lists.join("timeout.txt"));
+    let (hung, unviable) = (lines_of(&lists.join("timeout.txt")), lines_of(&lists.join("unviable.txt")));
+    if [&caught, &missed, &hung].iter().all(|list| list.is_empty()) && !unviable.is_empty() {
+        return skipped(format!("none of {} mutants compiles, {what}", unviable.len()));
+    }
     // A mutant that hangs has been noticed; cargo-mutants has an exit code of its own for it.
     if missed.is_empty() && !caught.is_empty() && (ended.passed || !hung.is_empty()) {
         return passed_with(format!("{} caught, {} hung: {what}", caught.len(), hung.len()));
