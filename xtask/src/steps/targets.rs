@@ -59,6 +59,8 @@ pub(crate) fn tsan(_: &[String]) -> Outcome {
 fn sanitized(toolchain: &str, flags: &str, words: &str) -> Result<u32, String> {
     let suppressions = project::root().join("xtask/tsan.supp");
     let run = cargo(toolchain, "test --quiet --package tollgate --test it --target").arg(HERE);
+    // The suppressions go by the full names of functions.
+    let run = run.env("CARGO_PROFILE_DEV_DEBUG", "full");
     let run = run.words(words).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags).target_of("tsan");
     let run = run.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
     run.heard().map(|output| tests_passed(&output))
