@@ -5,14 +5,14 @@
 //! does not hold, 0 otherwise; on a machine whose default clock is not the time-stamp counter the bar says nothing.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use tollgate::adjust::{Adjustable, Held};
 use tollgate::sharded::{self, Root, Shard, Sharded};
 use tollgate::{Bucket, Monotonic, Quota};
-use tollgate_bench::loops::{back_to_back, fenced, waiting, weighted, weighted_cost};
 use tollgate_bench::machine::Machine;
-use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
+use tollgate_bench::ours::Asked;
+use tollgate_bench::rounds::{Passes, Plan, Row, measure};
+use tollgate_bench::rows::{after_fence, plain, with_costs, with_wait};
 use tollgate_bench::scenario::{Audit, Scenario};
 use tollgate_bench::{Contender, Decide, Waits, floors, start, thread};
 
@@ -21,43 +21,16 @@ const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
 const IDLE: &str = "fence alone";
 const LIMIT: f64 = 1.15;
 
-/// An adjustable bucket, as a contender.
-struct Ours(Adjustable);
+type Ours = Asked<Adjustable>;
 
-impl Decide for Ours {
-    #[inline(always)]
-    fn decide(&self) -> bool {
-        self.0.try_acquire().is_ok()
+/// As if it had been made for the quota, but changed to it after so many others.
+fn changed(quota: Quota, others: u64) -> Ours {
+    let limit = Adjustable::new(quota.burst(quota.capacity() / 2).unwrap_or(quota));
+    for more in 1..=others {
+        limit.adjust(quota.burst(quota.capacity() + more).expect("a representable quota"), Held::Fraction);
     }
-
-    #[inline(always)]
-    fn decide_n(&self, cost: u32) -> bool {
-        self.0.try_acquire_n(cost.into()).is_ok()
-    }
-}
-
-impl Waits for Ours {
-    #[inline(always)]
-    fn decide_or_wait(&self) -> Result<(), Duration> {
-        self.0.try_acquire().map_err(|denied| denied.wait().unwrap_or(Duration::MAX))
-    }
-}
-
-impl Ours {
-    fn new(quota: Quota) -> Self {
-        Self(Adjustable::new(quota))
-    }
-
-    /// As if it had been made for the quota, but changed to it after so many others.
-    fn changed(quota: Quota, others: u64) -> Self {
-        let limit = Adjustable::new(quota.burst(quota.capacity() / 2).unwrap_or(quota));
-        for more in 1..=others {
-            limit
-                .adjust(quota.burst(quota.capacity() + more).expect("a representable quota"), Held::Fraction);
-        }
-        limit.adjust(quota, Held::Fraction);
-        Self(limit)
-    }
+    limit.adjust(quota, Held::Fraction);
+    Asked(limit)
 }
 
 /// An allowance leased to cores, and a handle of one of its shards.
@@ -73,8 +46,8 @@ impl<R: Root<Monotonic>> Leased<R> {
 
     fn rows(&self, name: &str) -> [Row<'_>; 2] {
         [
-            plain(&format!("leased admission, {name}"), &self.shard, Audit::All),
-            plain(&format!("looked-up admission, {name}"), &self.limit, Audit::All),
+            plain(format!("leased admission, {name}"), &self.shard, Audit::All),
+            plain(format!("looked-up admission, {name}"), &self.limit, Audit::All),
         ]
     }
 }
@@ -115,11 +88,11 @@ impl Field {
             fence: floors::Nothing,
             fixed: Contender::build(admit),
             fixed_empty: Contender::build(deny),
-            new: Ours::new(admit),
-            new_empty: Ours::new(deny),
-            changed: Ours::changed(admit, 1),
-            changed_empty: Ours::changed(deny, 1),
-            beyond: Ours::changed(admit, 600),
+            new: Asked(Adjustable::new(admit)),
+            new_empty: Asked(Adjustable::new(deny)),
+            changed: changed(admit, 1),
+            changed_empty: changed(deny, 1),
+            beyond: changed(admit, 600),
             fixed_leased: Leased::of(Sharded::with_plan(divided(&admit), Monotonic::new())),
             new_leased: Leased::of(Sharded::adjustable(divided(&admit), Monotonic::new())),
             changed_leased: Leased::changed(admit),
@@ -131,7 +104,7 @@ impl Field {
     }
 
     fn rows(&self) -> Vec<Row<'_>> {
-        let mut rows = vec![fenced_row(IDLE, &self.fence, Audit::All)];
+        let mut rows = vec![after_fence(IDLE, &self.fence, Audit::All)];
         rows.extend(admissions("fixed", &self.fixed));
         rows.extend(admissions("adjustable", &self.new));
         rows.extend(admissions("changed", &self.changed));
@@ -148,31 +121,18 @@ impl Field {
 
 fn admissions<'a>(name: &str, limiter: &'a impl Decide) -> [Row<'a>; 3] {
     [
-        plain(&format!("admission, {name}"), limiter, Audit::All),
-        Row::new(format!("weighted admission, {name}"), Audit::All, move |calls| {
-            let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
-            Lap { admitted: lap.offered * u64::from(lap.admitted == calls), ..lap }
-        }),
-        fenced_row(&format!("fenced admission, {name}"), limiter, Audit::All),
+        plain(format!("admission, {name}"), limiter, Audit::All),
+        with_costs(format!("weighted admission, {name}"), limiter),
+        after_fence(format!("fenced admission, {name}"), limiter, Audit::All),
     ]
 }
 
 fn refusals<'a>(name: &str, limiter: &'a impl Waits) -> [Row<'a>; 3] {
     [
-        plain(&format!("refusal, {name}"), limiter, Audit::Nothing),
-        Row::new(format!("refusal with its wait, {name}"), Audit::Nothing, move |calls| {
-            Lap::of(calls, || waiting(limiter, calls))
-        }),
-        fenced_row(&format!("fenced refusal, {name}"), limiter, Audit::Nothing),
+        plain(format!("refusal, {name}"), limiter, Audit::Nothing),
+        with_wait(format!("refusal with its wait, {name}"), limiter),
+        after_fence(format!("fenced refusal, {name}"), limiter, Audit::Nothing),
     ]
-}
-
-fn plain<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
-    Row::new(name, audit, move |calls| Lap::of(calls, || back_to_back(limiter, calls)))
-}
-
-fn fenced_row<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
-    Row::new(name, audit, move |calls| Lap::of(calls, || fenced(limiter, calls)))
 }
 
 fn main() -> ExitCode {

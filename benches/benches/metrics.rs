@@ -15,9 +15,11 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tollgate::metrics::{Measured, Meters, Shadow};
 use tollgate::sharded::Sharded;
 use tollgate::{Bucket, Limiter};
-use tollgate_bench::loops::{back_to_back, weighted, weighted_cost};
+use tollgate_bench::loops::back_to_back;
 use tollgate_bench::machine::Machine;
+use tollgate_bench::ours::Asked;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
+use tollgate_bench::rows::{plain, with_costs};
 use tollgate_bench::scenario::{Audit, Scenario};
 use tollgate_bench::stats::median;
 use tollgate_bench::team::Team;
@@ -32,21 +34,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What one thread does in a window.
 type Work<'a> = &'a (dyn Fn() -> Lap + Sync);
-
-/// Any limiter, asked through the trait that wrappers have.
-struct Asked<L>(L);
-
-impl<L: Limiter + Sync> Decide for Asked<L> {
-    #[inline(always)]
-    fn decide(&self) -> bool {
-        self.0.try_acquire().is_ok()
-    }
-
-    #[inline(always)]
-    fn decide_n(&self, cost: u32) -> bool {
-        self.0.try_acquire_n(cost.into()).is_ok()
-    }
-}
 
 /// A counter of the facade for each figure, incremented on each call.
 struct AsUsual<L> {
@@ -137,16 +124,9 @@ impl Field {
 
 fn admissions<'a>(name: &str, limiter: &'a impl Decide) -> [Row<'a>; 2] {
     [
-        plain(&format!("admission, {name}"), limiter, Audit::All),
-        Row::new(format!("weighted admission, {name}"), Audit::All, move |calls| {
-            let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
-            Lap { admitted: lap.offered * u64::from(lap.admitted == calls), ..lap }
-        }),
+        plain(format!("admission, {name}"), limiter, Audit::All),
+        with_costs(format!("weighted admission, {name}"), limiter),
     ]
-}
-
-fn plain<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
-    Row::new(name, audit, move |calls| Lap::of(calls, || back_to_back(limiter, calls)))
 }
 
 /// Nanoseconds of one admission of two threads together, of each limiter in the same rounds; nothing if there are too few rounds in

@@ -7,13 +7,14 @@
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use tollgate::{Bucket, Coarse, Manual, Monotonic, Quota};
-use tollgate_bench::loops::{back_to_back, fenced, waiting, weighted, weighted_cost};
+use tollgate_bench::loops::{back_to_back, weighted, weighted_cost};
 use tollgate_bench::machine::Machine;
 use tollgate_bench::peers::Governor;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
+use tollgate_bench::rows::{after_fence, plain, with_wait};
 use tollgate_bench::scenario::{Audit, Scenario, admit_binary, deny_binary, stock_binary};
 use tollgate_bench::team::{Team, scaling};
-use tollgate_bench::{Contender, Decide, Waits, floors, start, thread};
+use tollgate_bench::{Contender, Decide, floors, start, thread};
 
 const PASSES: usize = 3;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
@@ -152,18 +153,6 @@ impl Field {
             with_costs("governor: weighted admission", &self.governor),
         ]
     }
-}
-
-fn plain<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
-    Row::new(name, audit, move |calls| Lap::of(calls, || back_to_back(limiter, calls)))
-}
-
-fn after_fence<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
-    Row::new(name, audit, move |calls| Lap::of(calls, || fenced(limiter, calls)))
-}
-
-fn with_wait<'a>(name: &str, limiter: &'a impl Waits) -> Row<'a> {
-    Row::new(name, Audit::Nothing, move |calls| Lap::of(calls, || waiting(limiter, calls)))
 }
 
 fn with_costs<'a>(name: &str, limiter: &'a impl Decide) -> Row<'a> {

@@ -14,9 +14,11 @@ use tokio::runtime::Runtime;
 use tollgate::redis::{LeasePlan, LeaseShard, Leased, RedisBucket};
 use tollgate::sharded::{Shard, Sharded};
 use tollgate::{Quota, quota};
-use tollgate_bench::loops::{back_to_back, weighted, weighted_cost};
+use tollgate_bench::loops::{back_to_back, weighted_cost};
 use tollgate_bench::machine::Machine;
+use tollgate_bench::ours::Asked;
 use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
+use tollgate_bench::rows::lap_with_costs;
 use tollgate_bench::scenario::Audit;
 use tollgate_bench::{Decide, start, thread};
 
@@ -78,40 +80,12 @@ impl Drop for Server {
     }
 }
 
-/// Out of a lease, which is filled beside.
-struct Lease(Leased<MultiplexedConnection>);
-
-struct LeaseHandle(LeaseShard<MultiplexedConnection>);
-
-impl Decide for Lease {
-    #[inline(always)]
-    fn decide(&self) -> bool {
-        self.0.try_acquire().is_ok()
-    }
-
-    #[inline(always)]
-    fn decide_n(&self, cost: u32) -> bool {
-        self.0.try_acquire_n(cost.into()).is_ok()
-    }
-}
-
-impl Decide for LeaseHandle {
-    #[inline(always)]
-    fn decide(&self) -> bool {
-        self.0.try_acquire().is_ok()
-    }
-
-    #[inline(always)]
-    fn decide_n(&self, cost: u32) -> bool {
-        self.0.try_acquire_n(cost.into()).is_ok()
-    }
-}
-
 struct Field {
     sharded: Sharded,
     shard: Shard,
-    lease: Lease,
-    lease_shard: LeaseHandle,
+    /// Filled beside.
+    lease: Asked<Leased<MultiplexedConnection>>,
+    lease_shard: Asked<LeaseShard<MultiplexedConnection>>,
     direct: RedisBucket<MultiplexedConnection>,
     /// Where round trips are made: on the measuring thread.
     here: Runtime,
@@ -135,8 +109,8 @@ impl Field {
         Self {
             shard: sharded.shard(),
             sharded,
-            lease_shard: LeaseHandle(lease.shard()),
-            lease: Lease(lease),
+            lease_shard: Asked(lease.shard()),
+            lease: Asked(lease),
             direct: direct.with_deadline(Duration::from_secs(5)),
             here,
         }
@@ -170,7 +144,7 @@ impl Field {
     }
 }
 
-/// Single calls, and calls with other costs. A weighted one counts as admitted only if all of them were.
+/// Single calls, and calls with other costs.
 fn calls<'a>(name: &str, limiter: &'a impl Decide, before: impl Fn(u64) + Copy + 'a) -> [Row<'a>; 2] {
     let single = move |calls| {
         before(calls);
@@ -178,8 +152,7 @@ fn calls<'a>(name: &str, limiter: &'a impl Decide, before: impl Fn(u64) + Copy +
     };
     let all_or_none = move |calls| {
         before(weighted_cost(calls));
-        let lap = Lap::of(weighted_cost(calls), || weighted(limiter, calls));
-        Lap { admitted: lap.offered * u64::from(lap.admitted == calls), ..lap }
+        lap_with_costs(limiter, calls)
     };
     [Row::new(name, Audit::All, single), Row::new(format!("{name}, weighted"), Audit::All, all_or_none)]
 }

@@ -5,13 +5,13 @@
 //! counter the bar says nothing.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use tollgate::shared_memory::{Region, SharedBucket, SharedInFlight};
 use tollgate::{Bucket, Quota};
-use tollgate_bench::loops::{back_to_back, waiting, weighted, weighted_cost};
 use tollgate_bench::machine::Machine;
-use tollgate_bench::rounds::{Lap, Passes, Plan, Row, measure};
+use tollgate_bench::ours::Asked;
+use tollgate_bench::rounds::{Passes, Plan, Row, measure};
+use tollgate_bench::rows::{plain, with_costs, with_wait};
 use tollgate_bench::scenario::{Audit, Scenario};
 use tollgate_bench::{Contender, Decide, Waits, start, thread};
 
@@ -19,45 +19,17 @@ const PASSES: usize = 5;
 const SMOKE: Plan = Plan { blocks: 1, rounds: 3, sample_nanos: 20_000 };
 const LIMIT: f64 = 1.2;
 
-struct Shared(SharedBucket);
-
-impl Shared {
-    fn new(quota: Quota) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let region = Region::open(folder.path().join("limits")).expect("a file");
-        Self(region.bucket("requests", quota).expect("a bucket"))
-    }
+fn region() -> Region {
+    let folder = tempfile::tempdir().expect("a folder");
+    Region::open(folder.path().join("limits")).expect("a file")
 }
 
-impl Decide for Shared {
-    #[inline(always)]
-    fn decide(&self) -> bool {
-        self.0.try_acquire().is_ok()
-    }
-
-    #[inline(always)]
-    fn decide_n(&self, cost: u32) -> bool {
-        self.0.try_acquire_n(cost.into()).is_ok()
-    }
-}
-
-impl Waits for Shared {
-    #[inline(always)]
-    fn decide_or_wait(&self) -> Result<(), Duration> {
-        self.0.try_acquire().map_err(|denied| denied.wait().unwrap_or(Duration::MAX))
-    }
+fn bucket(quota: Quota) -> Asked<SharedBucket> {
+    Asked(region().bucket("requests", quota).expect("a bucket"))
 }
 
 /// Permits in a file, taken and given back.
 struct Permits(SharedInFlight);
-
-impl Permits {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let region = Region::open(folder.path().join("limits")).expect("a file");
-        Self(region.in_flight("permits", 100).expect("permits"))
-    }
-}
 
 impl Decide for Permits {
     #[inline(always)]
@@ -74,8 +46,8 @@ impl Decide for Permits {
 struct Field {
     own: Bucket,
     own_empty: Bucket,
-    shared: Shared,
-    shared_empty: Shared,
+    shared: Asked<SharedBucket>,
+    shared_empty: Asked<SharedBucket>,
     permits: Permits,
 }
 
@@ -86,9 +58,9 @@ impl Field {
         let field = Self {
             own: Contender::build(admit),
             own_empty: Contender::build(deny),
-            shared: Shared::new(admit),
-            shared_empty: Shared::new(deny),
-            permits: Permits::new(),
+            shared: bucket(admit),
+            shared_empty: bucket(deny),
+            permits: Permits(region().in_flight("permits", 100).expect("permits")),
         };
         let _drained = field.shared_empty.0.acquire_up_to(u64::MAX);
         field
@@ -104,20 +76,11 @@ impl Field {
 
 fn calls<'a, B: Decide + Waits>(place: &str, full: &'a B, empty: &'a B) -> [Row<'a>; 4] {
     [
-        plain(&format!("admission, {place}"), full, Audit::All),
-        Row::new(format!("weighted admission, {place}"), Audit::All, move |calls| {
-            let lap = Lap::of(weighted_cost(calls), || weighted(full, calls));
-            Lap { admitted: lap.offered * u64::from(lap.admitted == calls), ..lap }
-        }),
-        plain(&format!("refusal, {place}"), empty, Audit::Nothing),
-        Row::new(format!("refusal with its wait, {place}"), Audit::Nothing, move |calls| {
-            Lap::of(calls, || waiting(empty, calls))
-        }),
+        plain(format!("admission, {place}"), full, Audit::All),
+        with_costs(format!("weighted admission, {place}"), full),
+        plain(format!("refusal, {place}"), empty, Audit::Nothing),
+        with_wait(format!("refusal with its wait, {place}"), empty),
     ]
-}
-
-fn plain<'a>(name: &str, limiter: &'a impl Decide, audit: Audit) -> Row<'a> {
-    Row::new(name, audit, move |calls| Lap::of(calls, || back_to_back(limiter, calls)))
 }
 
 fn main() -> ExitCode {

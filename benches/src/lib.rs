@@ -8,7 +8,7 @@
 //! How the numbers are made comparable is told in `README.md`; in the code it is spread like this:
 //!
 //! * [`loops`]: one loop for each way of calling, the limiter made opaque on every turn;
-//! * [`rounds`]: rows interleaved in rounds, samples in which the kernel preempted the thread thrown away;
+//! * [`rows`]: a row for each way of calling, [`rounds`]: rows interleaved in rounds, samples in which the kernel preempted the thread thrown away;
 //! * [`team`]: the same for several threads, pinned, the slowest counts, each window tagged with the distance of the cores;
 //! * [`bout`]: what a team does to one limiter in a window, and [`timed`]: each call timed by itself;
 //! * [`start`]: how cargo started a benchmark;
@@ -27,6 +27,7 @@ pub mod machine;
 pub mod ours;
 pub mod peers;
 pub mod rounds;
+pub mod rows;
 pub mod scenario;
 pub mod sharded;
 pub mod solo;

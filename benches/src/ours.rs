@@ -3,7 +3,29 @@
 use crate::decide::{Contender, Decide, Waits};
 use std::sync::OnceLock;
 use std::time::Duration;
-use tollgate::{Bucket, Clock, Coarse, Manual, Monotonic, Quota};
+use tollgate::{Bucket, Clock, Coarse, Limiter, Manual, Monotonic, Quota};
+
+/// Any limiter of the crate, asked through the trait that wrappers have.
+pub struct Asked<L>(pub L);
+
+impl<L: Limiter> Decide for Asked<L> {
+    #[inline(always)]
+    fn decide(&self) -> bool {
+        self.0.try_acquire().is_ok()
+    }
+
+    #[inline(always)]
+    fn decide_n(&self, cost: u32) -> bool {
+        self.0.try_acquire_n(cost.into()).is_ok()
+    }
+}
+
+impl<L: Limiter> Waits for Asked<L> {
+    #[inline(always)]
+    fn decide_or_wait(&self) -> Result<(), Duration> {
+        self.0.try_acquire().map_err(|denied| denied.wait().unwrap_or(Duration::MAX))
+    }
+}
 
 impl<C: Clock> Decide for Bucket<C> {
     #[inline(always)]
