@@ -197,9 +197,12 @@ impl Gcra {
 }
 
 /// The larger. Which one that is changes with every refill: a branch here would often be mispredicted.
+///
+/// Not `arrival > issued`: that is the maximum, which the compiler knows under a name of its own, and with the name
+/// it forgets that this is not predictable. `issued` is that of a reading within the horizon, so it has a next one.
 #[inline(always)]
 fn later(arrival: u64, issued: u64) -> u64 {
-    select_unpredictable(arrival > issued, arrival, issued)
+    select_unpredictable(arrival >= issued.wrapping_add(1), arrival, issued)
 }
 
 #[cfg(test)]

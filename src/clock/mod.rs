@@ -8,6 +8,8 @@ mod manual;
 #[cfg(feature = "std")]
 mod monotonic;
 mod non_decreasing;
+#[cfg(feature = "std")]
+mod scale;
 
 #[cfg(feature = "std")]
 pub use self::coarse::Coarse;
@@ -19,6 +21,8 @@ pub(crate) use self::monotonic::ordered;
 #[cfg(feature = "std")]
 pub use self::monotonic::{Monotonic, Source};
 pub use self::non_decreasing::NonDecreasing;
+#[cfg(feature = "shared-memory")]
+pub(crate) use self::scale::Scale;
 
 use core::ops::RangeInclusive;
 

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use super::scale::Scale;
 use crate::clock::Clock;
 use crate::nanos::Nanos;
 
@@ -45,7 +46,7 @@ pub enum Source {
 
 #[derive(Clone, Debug)]
 enum Reader {
-    Tsc { counter: quanta::Clock, origin: u64 },
+    Tsc { counter: quanta::Clock, origin: u64, scale: Scale },
     Instant { origin: Instant },
 }
 
@@ -84,7 +85,7 @@ impl Clock for Monotonic {
     #[inline]
     fn now(&self) -> Nanos {
         match &self.reader {
-            Reader::Tsc { counter, origin } => Nanos::new(counter.delta_as_nanos(*origin, counter.raw())),
+            Reader::Tsc { counter, origin, scale } => since(*origin, counter.raw(), *scale),
             Reader::Instant { origin } => elapsed(origin),
         }
     }
@@ -92,7 +93,7 @@ impl Clock for Monotonic {
     #[inline]
     fn now_ordered(&self) -> Nanos {
         match &self.reader {
-            Reader::Tsc { counter, origin } => Nanos::new(counter.delta_as_nanos(*origin, ordered(counter))),
+            Reader::Tsc { counter, origin, scale } => since(*origin, ordered(counter), *scale),
             Reader::Instant { origin } => elapsed(origin),
         }
     }
@@ -101,6 +102,11 @@ impl Clock for Monotonic {
     fn is_of_the_process(&self) -> bool {
         true
     }
+}
+
+#[inline(always)]
+fn since(origin: u64, ticks: u64, scale: Scale) -> Nanos {
+    Nanos::new(scale.nanos(ticks.saturating_sub(origin)))
 }
 
 /// Out of line, so that the reading of the counter stays small where it is inlined.
@@ -137,7 +143,7 @@ impl Reader {
         }
         let counter = quanta::Clock::new();
         let trusted = reads_counter(&counter) && (verdict == Verdict::InUse || cores_agree(&counter));
-        trusted.then(|| Self::Tsc { origin: counter.raw(), counter })
+        trusted.then(|| Self::Tsc { origin: counter.raw(), scale: Scale::of(&counter), counter })
     }
 }
 

@@ -6,13 +6,13 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::error::SharedError;
 use super::layout::Ticking;
-use crate::clock::{Clock, Monotonic, ordered};
+use crate::clock::{Clock, Monotonic, Scale, ordered};
 use crate::nanos::Nanos;
 
 const COUNTER: u64 = 1;
 const SYSTEM: u64 = 2;
 
-/// Ticks a nanosecond are told in 2^-32.
+/// A file tells the nanoseconds in a tick in 2^-32.
 const SCALE_BITS: u32 = 32;
 
 /// The clock of a [`Region`](super::Region): the machine's counter as all who map the file read it, or the system's monotonic
@@ -25,9 +25,7 @@ const SCALE_BITS: u32 = 32;
 pub struct MachineClock {
     ticks: Ticks,
     origin: u64,
-    /// Nanoseconds in a tick, and what is left of them in 2^-64: what the file tells in 2^-32, so that a reading takes no shift.
-    whole: u64,
-    part: u64,
+    scale: Scale,
 }
 
 #[derive(Clone)]
@@ -41,8 +39,7 @@ impl MachineClock {
     pub(super) fn begin() -> Ticking {
         match Monotonic::new().counter() {
             Some(counter) => {
-                let ticks = 1 << 40;
-                let scale = counter.delta_as_nanos(0, ticks) >> (ticks.ilog2() - SCALE_BITS);
+                let scale = Scale::of(counter).to_fixed(SCALE_BITS);
                 Ticking { source: COUNTER, origin: counter.raw(), scale }
             }
             None => Ticking { source: SYSTEM, origin: system(), scale: 1 << SCALE_BITS },
@@ -56,15 +53,13 @@ impl MachineClock {
             (SYSTEM, _) => Ticks::System,
             _ => return Err(SharedError::NoCounter),
         };
-        let (whole, part) = (ticking.scale >> SCALE_BITS, ticking.scale << SCALE_BITS);
-        Ok(Self { ticks, origin: ticking.origin, whole, part })
+        let scale = Scale::from_fixed(ticking.scale, SCALE_BITS);
+        Ok(Self { ticks, origin: ticking.origin, scale })
     }
 
     #[inline]
     fn reading(&self, ticks: u64) -> Nanos {
-        let passed = ticks.saturating_sub(self.origin);
-        let parts = (u128::from(passed) * u128::from(self.part)) >> 64;
-        Nanos::new(passed.wrapping_mul(self.whole).wrapping_add(parts as u64))
+        Nanos::new(self.scale.nanos(ticks.saturating_sub(self.origin)))
     }
 }
 
