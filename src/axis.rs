@@ -23,14 +23,16 @@ pub(crate) struct Axis {
     pub(crate) unit: u64,
 }
 
-/// Units issued in a nanosecond.
+/// Units issued in a nanosecond: `(whole + part / 2^64) / 2^right`.
+///
+/// Exact scale: a whole number, so that every reading falls on a unit. Binary scale: `multiplier / 2^shift` with
+/// a multiplier of at most 64 bits, never above the true rate; told like this, a reading takes no shift of 128
+/// bits. The shift is at least 60, and above 64 only for a bucket that takes decades to fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// Exact scale: the rate, so that every reading falls on a unit. Binary scale: 0.
     whole: u64,
-    /// Binary scale: `multiplier / 2^shift`, never above the true rate. The shift is at least 60.
-    multiplier: u64,
-    shift: u32,
+    part: u64,
+    right: u32,
 }
 
 impl Axis {
@@ -45,7 +47,7 @@ impl Axis {
         let divisor = gcd(tokens as u128, period);
         let (p, q) = (tokens as u128 / divisor, period / divisor);
         if p <= MAX_EXACT_RATE && q < limit && capacity as u128 * q < limit {
-            return Self { rate: Rate { whole: p as u64, multiplier: 0, shift: 0 }, unit: q as u64 };
+            return Self { rate: Rate::exact(p as u64), unit: q as u64 };
         }
         Self::binary(p, q, capacity, limit)
     }
@@ -56,44 +58,63 @@ impl Axis {
             fraction += 1;
         }
         let (multiplier, shift) = binary_rate(p, q, fraction);
-        Self { rate: Rate { whole: 0, multiplier, shift }, unit: 1 << fraction }
+        Self { rate: Rate::binary(multiplier, shift), unit: 1 << fraction }
     }
 }
 
 impl Rate {
     /// A unit each nanosecond, so that readings are units.
     #[cfg(feature = "window")]
-    pub(crate) const OF_TIME: Self = Self { whole: 1, multiplier: 0, shift: 0 };
+    pub(crate) const OF_TIME: Self = Self::exact(1);
+
+    const fn exact(units: u64) -> Self {
+        Self { whole: units, part: 0, right: 0 }
+    }
+
+    /// `multiplier / 2^shift` with a shift from 60 to 127.
+    const fn binary(multiplier: u64, shift: u32) -> Self {
+        if shift > 64 {
+            return Self { whole: 0, part: multiplier, right: shift - 64 };
+        }
+        let fixed = (multiplier as u128) << (64 - shift);
+        Self { whole: (fixed >> 64) as u64, part: fixed as u64, right: 0 }
+    }
 
     /// Units issued from the origin to the reading `now`, rounded down; meaningless where that is 2^64 or more.
     #[inline(always)]
     pub(crate) const fn issued(self, now: u64) -> u64 {
-        if self.whole != 0 {
-            return now.wrapping_mul(self.whole);
+        let whole = now.wrapping_mul(self.whole);
+        if self.part == 0 {
+            return whole;
         }
-        ((now as u128 * self.multiplier as u128) >> self.shift) as u64
+        let parts = (now as u128 * self.part as u128) >> 64;
+        whole.wrapping_add(parts as u64) >> self.right
     }
 
     /// The first reading at which `issued` units have been issued; `u64::MAX` if there is none, and for `u64::MAX`.
-    ///
-    /// That is the smallest `t` with `t * multiplier >= issued * 2^shift`.
     #[inline]
     pub(crate) const fn reached(self, issued: u64) -> u64 {
         if issued == u64::MAX {
             return u64::MAX;
         }
-        if self.whole != 0 { issued.div_ceil(self.whole) } else { self.reached_binary(issued) }
+        let is_exact = self.part == 0 && self.whole != 0;
+        if is_exact { issued.div_ceil(self.whole) } else { self.reached_binary(issued) }
     }
 
-    /// A division of up to 191 bits by 64, in two limbs. The quotient fits 64 bits: with a shift below 64 the rate is
-    /// at least a unit a nanosecond, and otherwise the upper limb is less than the divisor.
+    /// The smallest `t` with `t * multiplier >= issued * 2^shift`: a division of up to 191 bits by 64, in two limbs.
+    /// The quotient fits 64 bits: with a whole unit a nanosecond it is at most `issued`, and otherwise the upper limb
+    /// is less than the divisor.
     const fn reached_binary(self, issued: u64) -> u64 {
-        let (issued, multiplier) = (issued as u128, self.multiplier as u128);
-        if self.shift < 64 {
-            return (issued << self.shift).div_ceil(multiplier) as u64;
+        let issued = issued as u128;
+        if self.whole == 0 {
+            let high = issued << self.right;
+            let part = self.part as u128;
+            return if high >= part { u64::MAX } else { (high << 64).div_ceil(part) as u64 };
         }
-        let high = issued << (self.shift - 64);
-        if high >= multiplier { u64::MAX } else { (high << 64).div_ceil(multiplier) as u64 }
+        // A multiplier of 64 bits, so that there is nothing in the bits that are shifted out of the part.
+        let bits = u64::BITS - self.whole.leading_zeros();
+        let multiplier = self.whole << (64 - bits) | self.part >> bits;
+        (issued << (64 - bits)).div_ceil(multiplier as u128) as u64
     }
 
     /// The last reading at which no more than `issued` units have been issued.
@@ -143,7 +164,7 @@ mod tests {
     }
 
     fn exact(units: u64, unit: u64) -> Axis {
-        Axis { rate: Rate { whole: units, multiplier: 0, shift: 0 }, unit }
+        Axis { rate: Rate::exact(units), unit }
     }
 
     #[test]
@@ -160,9 +181,9 @@ mod tests {
     fn the_exact_scale_ends_at_eight_units_and_at_two_to_the_61() {
         assert_eq!(axis(8, SECOND, 1), exact(1, 125_000_000));
         assert_eq!(axis(8, 7, 1), exact(8, 7));
-        assert!(axis(9, 7, 1).rate.whole == 0);
+        assert_ne!(axis(9, 7, 1).rate.part, 0);
         assert_eq!(axis(1, 1 << 30, (1 << 31) - 1), exact(1, 1 << 30));
-        assert!(axis(1, 1 << 30, 1 << 31).rate.whole == 0);
+        assert_ne!(axis(1, 1 << 30, 1 << 31).unit, 1 << 30);
     }
 
     /// The rate by its definition, `floor(p / q * 2^(fraction + shift))`, for numbers that fit 128 bits.
@@ -170,7 +191,7 @@ mod tests {
         let fits = |f: &u32| *f == 0 || ((u128::from(capacity) << f) < 1 << 61 && p << f <= 2 * q);
         let fraction = (0..61).rev().find(fits).unwrap_or(0);
         let shift = (0..127).find(|s| (p << (fraction + s)) / q >= 1 << 63).unwrap_or(127);
-        Rate { whole: 0, multiplier: ((p << (fraction + shift)) / q) as u64, shift }
+        Rate::binary(((p << (fraction + shift)) / q) as u64, shift)
     }
 
     #[test]
@@ -191,18 +212,44 @@ mod tests {
         let axis = |capacity| Axis::new(100, SECOND, capacity, 40);
         assert_eq!(axis(100), exact(1, 10_000_000));
         assert_eq!(axis(109_951), exact(1, 10_000_000), "the last below 2^40 units");
-        assert_eq!((axis(109_952).rate.whole, axis(109_952).unit), (0, 1 << 23));
+        assert_eq!(axis(109_952).unit, 1 << 23);
+        assert_ne!(axis(109_952).rate.part, 0);
         assert_eq!(axis((1 << 40) - 1).unit, 1);
     }
 
     #[test]
     fn a_rate_too_slow_for_64_bits_keeps_the_bits_it_can() {
         let axis = axis(1, 1 << 94, 1 << 60);
-        assert_eq!(axis, Axis { rate: Rate { whole: 0, multiplier: 1 << 33, shift: 127 }, unit: 1 });
+        assert_eq!(axis, Axis { rate: Rate::binary(1 << 33, 127), unit: 1 });
         assert_eq!(
             (axis.rate.issued(u64::MAX), axis.rate.reached(0), axis.rate.reached(1)),
             (0, 0, u64::MAX)
         );
+    }
+
+    /// What `GUARANTEES` section 1 writes down, for every shift: the product shifted down, and the first reading that
+    /// gets there.
+    #[test]
+    fn a_rate_issues_what_its_multiplier_and_shift_say() {
+        let most = u64::MAX;
+        for shift in 60..=127 {
+            for multiplier in [1 << 63, (1 << 63) + 1, 0xDEAD_BEEF_F00D_CAFE, most - 1, most] {
+                let (rate, shown) = (Rate::binary(multiplier, shift), (multiplier, shift));
+                for now in [0, 1, 2, 3, 999_999_999, 0x0123_4567_89AB_CDEF, 1 << 60, most - 1, most] {
+                    let product = u128::from(now) * u128::from(multiplier);
+                    let issued = product >> shift;
+                    if issued > u128::from(most - 1) {
+                        continue;
+                    }
+                    assert_eq!(u128::from(rate.issued(now)), issued, "{shown:?} at {now}");
+                    let reached = u128::from(rate.reached(issued as u64));
+                    assert!(reached <= u128::from(now), "{shown:?}: {issued} reached at {reached}");
+                    assert!(
+                        reached == 0 || (reached - 1) * u128::from(multiplier) < issued << shift.min(127)
+                    );
+                }
+            }
+        }
     }
 
     #[test]
@@ -226,10 +273,10 @@ mod tests {
 
     #[test]
     fn half_a_unit_a_nanosecond_reaches_no_further_than_readings_do() {
-        let half = Rate { whole: 0, multiplier: 1 << 63, shift: 64 };
+        let half = Rate::binary(1 << 63, 64);
         assert_eq!(half.reached((1 << 63) - 1), u64::MAX - 1);
         assert_eq!((half.reached(1 << 63), half.reached(u64::MAX - 1)), (u64::MAX, u64::MAX));
-        let whole = Rate { shift: 63, ..half };
+        let whole = Rate::binary(1 << 63, 63);
         assert_eq!((whole.reached(1 << 63), whole.reached(u64::MAX - 1)), (1 << 63, u64::MAX - 1));
     }
 

@@ -279,7 +279,7 @@ fn floor_of(row: &str) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// Both scales have the same bars, but for the wait: on the binary scale it divides 128 bits, and stands beside.
+/// Both scales have the same bars.
 fn back_to_back_bars(table: &Passes) -> Vec<Bar> {
     let limits = [
         ("admission, full", 1.05),
@@ -289,6 +289,7 @@ fn back_to_back_bars(table: &Passes) -> Vec<Bar> {
         ("refusal", 1.05),
         ("refusal, binary scale", 1.05),
         ("refusal with its wait", 1.10),
+        ("refusal with its wait, binary scale", 1.10),
         ("weighted admission", 1.05),
         ("weighted admission, binary scale", 1.05),
     ];

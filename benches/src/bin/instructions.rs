@@ -35,19 +35,19 @@ const CASES: [Case; 11] = [
     Case { name: "admission", most: Some(26.0), run: || count_single(&bucket(admit()), true) },
     Case {
         name: "admission, binary scale",
-        most: Some(32.0),
+        most: Some(30.0),
         run: || count_single(&bucket(admit_binary()), true),
     },
     Case { name: "refusal", most: Some(20.0), run: || count_single(&bucket(deny()), false) },
     Case {
         name: "refusal, binary scale",
-        most: Some(27.0),
+        most: Some(24.0),
         run: || count_single(&bucket(deny_binary()), false),
     },
     Case { name: "weighted admission", most: Some(35.0), run: || count_weighted(&bucket(admit())) },
     Case {
         name: "weighted admission, binary scale",
-        most: Some(42.0),
+        most: Some(39.0),
         run: || count_weighted(&bucket(admit_binary())),
     },
     Case { name: "governor: admission", most: None, run: || count_single(&governor(admit()), true) },
