@@ -23,8 +23,11 @@ pub struct LimitLayer<A, R> {
     refuse: Arc<R>,
 }
 
-/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server. Readiness is
-/// the service's own.
+/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server.
+///
+/// It is always ready. Each request has a clone of the service, which is asked for readiness when it is the
+/// request's turn, and not before: one that is ready may hold a permit, as that of [`PermitLayer`] does. If
+/// its readiness is an error, that is what the call comes to.
 pub struct WaitLayer<A, R> {
     limit: Arc<A>,
     refuse: Arc<R>,

@@ -51,8 +51,9 @@
 //!
 //! A [`PermitLayer`] goes outside of a [`LimitLayer`]: who gets no permit is not charged, and a permit whose
 //! request is then refused its tokens is back with the end of that response. A [`WaitLayer`] goes outside of
-//! a [`PermitLayer`], for who waits for tokens should not keep others from work that could start; but its
-//! tokens are spent then, whether or not there is a permit.
+//! a [`PermitLayer`], for who waits for tokens should not keep others from work that could start: the permit is
+//! asked for when it is the request's turn. Its tokens are spent then, whether or not there is a permit, and
+//! for that it waits as long as it takes; [`max_waiting`](crate::inflight::InFlight::max_waiting) is a bound.
 //!
 //! # What is charged
 //!
