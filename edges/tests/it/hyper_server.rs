@@ -11,7 +11,8 @@ use hyper::body::{Body, Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tollgate::http::{Fields, Refusal};
@@ -22,6 +23,10 @@ use tower::{Service, ServiceBuilder, service_fn};
 use tower_layer::Layer;
 
 use crate::support::{Server, eventually};
+
+#[allow(dead_code, unreachable_pub, reason = "its `main` is not called, and it is a program of its own")]
+#[path = "../../examples/hyper.rs"]
+mod example;
 
 fn refused(refusal: Refusal<'_>) -> Response<Full<Bytes>> {
     refusal.response::<String>(&Fields::new()).map(Full::from)
@@ -85,4 +90,22 @@ async fn a_body_of_a_length_that_was_told_is_complete() {
         let _text = request.send().await.unwrap().text().await.unwrap();
         assert_eq!(timeout(Duration::from_secs(20), end).await.unwrap().unwrap(), told);
     }
+}
+
+/// What is sent without its length costs what it may be.
+#[tokio::test]
+async fn the_example_charges_by_length() {
+    let server = Server::new(async |listener| example::serve(listener).await.unwrap()).await;
+    let client = reqwest::Client::new();
+    let mut statuses = Vec::new();
+    for body in ["", "short", &"x".repeat(1_000_000), &"x".repeat(2_000_000)] {
+        let request = client.post(server.url("/")).body(body.to_string());
+        statuses.push(request.send().await.unwrap().status().as_u16());
+    }
+    assert_eq!(statuses, [200, 200, 200, 413]);
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await.unwrap();
+    let mut head = [0; 12];
+    timeout(Duration::from_secs(20), stream.read_exact(&mut head)).await.unwrap().unwrap();
+    assert_eq!(&head, b"HTTP/1.1 413");
 }
