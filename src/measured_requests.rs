@@ -5,6 +5,7 @@ use ::http::{HeaderMap, StatusCode};
 
 use crate::clock::Clock;
 use crate::metrics::{Call, Outcome};
+use crate::rpc;
 use crate::tower::{End, Grant};
 
 /// The media type of gRPC. That of gRPC-Web is another, whose trailers stand in the body.
@@ -12,13 +13,13 @@ const GRPC: &[u8] = b"application/grpc";
 
 /// A call is a grant: it ends with the body of the response, or without one, and is told by the status how.
 ///
-/// A status of 429 is a refusal, of 500 and above a failure. gRPC tells its own in the trailers, or in the headers
-/// where there is no body: `RESOURCE_EXHAUSTED` is a refusal, and `UNKNOWN`, `DEADLINE_EXCEEDED`, `UNIMPLEMENTED`,
-/// `INTERNAL`, `UNAVAILABLE` and `DATA_LOSS` are failures (as OpenTelemetry's conventions for servers have it). A
-/// code that there is not, or none where there must be one, is `UNKNOWN`.
+/// A status of 429 is a refusal, of 500 and above a failure. gRPC tells its own in the trailers, or in the
+/// headers where there is no body: `RESOURCE_EXHAUSTED` is a refusal, and `UNKNOWN`, `DEADLINE_EXCEEDED`,
+/// `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE` and `DATA_LOSS` are failures (as OpenTelemetry's conventions
+/// for servers have it). A code that there is not, or none where there must be one, is `UNKNOWN`.
 ///
-/// A body that fails is a failure whatever the status was, and a body that is dropped before its end was dropped,
-/// unless the status had told of a failure or a refusal.
+/// A body that fails is a failure whatever the status was, and a body that is dropped before its end was
+/// dropped, unless the status had told of a failure or a refusal.
 impl<T, C: Clock> Grant for Call<T, C> {
     fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
         if let Some(outcome) = by_grpc(headers).or_else(|| by_status(status, headers)) {
@@ -59,7 +60,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 fn by_grpc(headers: &HeaderMap) -> Option<Outcome> {
-    Some(match headers.get("grpc-status")?.as_bytes() {
+    Some(match headers.get(rpc::STATUS)?.as_bytes() {
         b"0" | b"1" | b"3" | b"5" | b"6" | b"7" | b"9" | b"10" | b"11" | b"16" => Outcome::Succeeded,
         b"8" => Outcome::Refused,
         _ => Outcome::Failed,
