@@ -21,8 +21,8 @@ pub enum Verdict {
     },
     /// Come back later: work in flight stands in the way, and when that ends nobody knows.
     Busy,
-    /// Come back later: what decides takes nothing any more, as that of a server that shuts down. Whoever closed
-    /// it serves again, or another does.
+    /// Come back later: what decides takes nothing any more, as that of a server that shuts down. Whoever
+    /// closed it serves again, or another does.
     Closed,
     /// Do not come back with this cost: it is above what is ever admitted at once.
     Never {
@@ -41,12 +41,12 @@ pub enum Verdict {
 /// A refusal as it is told to a client: the [`Verdict`], and the limit that refused.
 ///
 /// It is made by [`From`] of what limits within the process refuse with: [`Denied`] and [`NotYet`], and the
-/// refusals of `inflight`, of queues, of runs, of several limits at once and of trees. Of those of other places,
-/// as a store that does not answer, say the verdict yourself: [`new`](Self::new).
+/// refusals of `inflight`, of queues, of runs, of several limits at once and of trees. Of those of other
+/// places, as a store that does not answer, say the verdict yourself: [`new`](Self::new).
 ///
 /// It renders as a [status](Self::status), as response fields ([`Fields`](super::Fields)), as
-/// [problem details](Self::problem), for [gRPC](Self::grpc) and as the [result](Self::tool_result) of a tool's
-/// call.
+/// [problem details](Self::problem), for [gRPC](Self::grpc) and as the [result](Self::tool_result) of a
+/// tool's call.
 ///
 /// | verdict | status | `Retry-After` | gRPC |
 /// |---|---|---|---|

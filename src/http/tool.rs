@@ -91,8 +91,8 @@ impl Refusal<'_> {
                 format!("Not now: {limit} {}. Wait {wait}, then make the same call again.", self.obstacle())
             }
             Verdict::Never { cost, most } => format!(
-                "Too large: this call costs {cost} and {limit} admits at most {most} at once, however long you \
-                 wait. Do not repeat it; make it smaller."
+                "Too large: this call costs {cost} and {limit} admits at most {most} at once, however long \
+                 you wait. Do not repeat it; make it smaller."
             ),
             Verdict::Invalid => {
                 "This tool is set up wrongly: it asked its limit for nothing. Do not repeat the call."

@@ -16,8 +16,8 @@ pin_project! {
     /// The body of a response, with what the limit gave out for it: held until the last frame has been taken,
     /// the body fails, or it is dropped. A body that is empty from the start holds nothing.
     ///
-    /// Servers do not ask for more than trailers, or than the length that the response tells. Dropped then, the
-    /// body was complete.
+    /// Servers do not ask for more than trailers, or than the length that the response tells. Dropped then,
+    /// the body was complete.
     pub struct Limited<B, G: Grant> {
         #[pin]
         body: B,

@@ -9,7 +9,7 @@ use tower_layer::Layer;
 use crate::inflight::InFlight;
 use crate::limiter::Limiter;
 
-use super::admit::{Awaiting, Costing};
+use super::admit::{Awaiting, Costing, Each};
 use super::permit::Permits;
 use super::service::Limit;
 use super::wait::Wait;
@@ -54,10 +54,10 @@ impl<A, R> LimitLayer<A, R> {
     }
 }
 
-impl<L: Limiter, R, Request> LimitLayer<Costing<L, fn(&Request) -> u64>, R> {
+impl<L: Limiter, R> LimitLayer<Each<L>, R> {
     /// One token of the limiter for each request.
     pub fn by(limiter: L, refuse: R) -> Self {
-        Self::new(Costing::new(limiter, |_| 1), refuse)
+        Self::new(Each::new(limiter), refuse)
     }
 }
 

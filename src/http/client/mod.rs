@@ -27,8 +27,8 @@ use self::proxies::{Field, Trust};
 /// * With [`header`](Self::header), whoever sends that field is known by its text, and others by their
 ///   addresses.
 ///
-/// Cost: at most 16 elements are looked at, of each 256 bytes, however long the fields are; a key by an address
-/// allocates nothing.
+/// Cost: at most 16 elements are looked at, of each 256 bytes, however long the fields are; a key by an
+/// address allocates nothing.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
@@ -46,7 +46,7 @@ use self::proxies::{Field, Trust};
 #[derive(Clone, Debug)]
 pub struct ClientKeys {
     trust: Option<(Field, Trust)>,
-    prefix: u8,
+    prefix_bits: u8,
     header: Option<HeaderName>,
 }
 
@@ -77,7 +77,7 @@ impl ClientKeys {
 
     /// By the peer's address, of IPv6 by /64.
     pub fn new() -> Self {
-        Self { trust: None, prefix: 64, header: None }
+        Self { trust: None, prefix_bits: 64, header: None }
     }
 
     /// Behind so many proxies, each of which appends to `X-Forwarded-For` the address that it was called
@@ -132,7 +132,7 @@ impl ClientKeys {
     /// [`ClientKeysError::Prefix`] for none or more than 128.
     pub fn ipv6_prefix(self, bits: u8) -> Result<Self, ClientKeysError> {
         if (1..=128).contains(&bits) {
-            Ok(Self { prefix: bits, ..self })
+            Ok(Self { prefix_bits: bits, ..self })
         } else {
             Err(ClientKeysError::Prefix { bits })
         }
@@ -148,7 +148,8 @@ impl ClientKeys {
     /// The key of a client that has called from `peer` (of a socket's address, its `ip()`) with these
     /// headers.
     pub fn key(&self, peer: IpAddr, headers: &HeaderMap) -> ClientKey {
-        self.text(headers).unwrap_or_else(|| ClientKey::of_address(self.address(peer, headers), self.prefix))
+        self.text(headers)
+            .unwrap_or_else(|| ClientKey::of_address(self.address(peer, headers), self.prefix_bits))
     }
 
     /// The address of the client, whole, for logs.

@@ -37,7 +37,7 @@ impl Trust {
             Self::Hops(hops) => {
                 let (mut elements, mut outermost) = (elements(), None);
                 for _ in 0..*hops {
-                    // What stands before one that is too long may be a part of it, which a client has written.
+                    // What stands before one that is too long may be a part of it, written by a client.
                     outermost = Some(elements.next()??);
                 }
                 field.address(outermost?)
@@ -75,8 +75,8 @@ impl Field {
     }
 }
 
-/// The elements of a list over all its lines, the last first; none for one that is too long. What follows that
-/// is not to be counted.
+/// The elements of a list over all its lines, the last first; none for one that is too long. What follows
+/// that is not to be counted.
 fn cut<'h>(lines: impl Iterator<Item = &'h [u8]>, quotes: bool) -> impl Iterator<Item = Option<&'h [u8]>> {
     lines.flat_map(move |line| {
         let mut rest = Some(line);

@@ -214,7 +214,8 @@ proptest! {
         }
     }
 
-    /// Also where they write into their own elements what it has sent. Too much of that and the peer is known.
+    /// Also where they write into their own elements what it has sent. Too much of that, and the peer is
+    /// known.
     #[test]
     fn a_text_that_proxies_quote_is_no_element(
         sent in sent(),
