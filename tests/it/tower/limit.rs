@@ -213,16 +213,23 @@ fn a_body_that_was_sent_in_full_is_complete() {
 }
 
 #[test]
-fn a_refusal_has_no_grant() {
+fn a_refusal_is_made_once_and_its_body_is_passed_on() {
     let told = Told::default();
     let admit = |_: &mut Asked| Err::<Watching, _>("no");
-    let service = LimitLayer::new(admit, |_: &Asked, no: &str| {
-        told.note(no);
+    let service = LimitLayer::new(admit, |asked: &Asked, no: &str| {
+        told.note(format!("{no} {}", asked.body()));
         refusal()
     });
-    let mut body = call(&mut service.layer(Serve::new(two_chunks)), "").unwrap().into_body();
-    assert!(frame(&mut body).is_some() && frame(&mut body).is_none());
-    assert_eq!(told.take(), "no");
+    let inner = Serve::new(two_chunks);
+    let calls = inner.calls();
+    let response = call(&mut service.layer(inner), "thanks").unwrap();
+    assert_eq!((response.status().as_u16(), told.take().as_str()), (429, "no thanks"));
+    let mut body = response.into_body();
+    assert_eq!(body.size_hint().exact(), Some(2));
+    assert_eq!(frame(&mut body).unwrap().unwrap().into_data().unwrap(), b"no");
+    assert!(body.is_end_stream() && frame(&mut body).is_none());
+    drop(body);
+    assert_eq!((told.take().as_str(), calls.load(Ordering::Relaxed)), ("", 0));
 }
 
 /// A charge by the status: known before the body, which may take long.
