@@ -41,7 +41,7 @@ mod bucket;
 mod held;
 #[cfg(any(feature = "inflight", feature = "wait"))]
 mod line;
-#[cfg(any(feature = "http", feature = "upstream"))]
+#[cfg(any(feature = "http", feature = "upstream", all(feature = "metrics", feature = "tower")))]
 mod rpc;
 #[cfg(any(feature = "metrics", feature = "sharded"))]
 mod slot;

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
 use http::{Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -25,15 +24,20 @@ use tower::{ServiceBuilder, service_fn};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8081".to_string());
+    let listener = TcpListener::bind(address).await?;
+    println!("listening on {}", listener.local_addr()?);
+    serve(listener).await?;
+    Ok(())
+}
+
+/// Until the listener fails.
+pub async fn serve(listener: TcpListener) -> Result<(), std::io::Error> {
     let bucket = Arc::new(Bucket::new(quota!("100/s burst 1000")));
     let layer = WaitLayer::by(bucket, TokioTimer, Duration::from_secs(2), kilobytes, refuse);
     let stack = ServiceBuilder::new().layer(layer).service(service_fn(async |_| {
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("thank you\n")))
     }));
-
-    let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8081".to_string());
-    let listener = TcpListener::bind(address).await?;
-    println!("listening on {}", listener.local_addr()?);
     loop {
         let (stream, _) = listener.accept().await?;
         let service = TowerToHyperService::new(stack.clone());
@@ -45,11 +49,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// At least one; a length that is not told counts as the largest.
+/// At least one. A body whose length is not told, one in chunks, may be of any: it costs more than there ever
+/// is.
 fn kilobytes(request: &Request<Incoming>) -> u64 {
-    let length =
-        request.headers().get(CONTENT_LENGTH).map(|length| length.to_str().ok()?.parse::<u64>().ok());
-    length.map_or(1, |length| length.map_or(u64::MAX, |length| length.div_ceil(1024))).max(1)
+    let bytes = request.body().size_hint().exact();
+    bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(1024)).max(1)
 }
 
 fn refuse(_: &Request<Incoming>, denied: Denied) -> Response<Full<Bytes>> {

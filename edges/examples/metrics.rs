@@ -1,7 +1,8 @@
 //! A server of axum that tells at `/metrics` what its limits do, for Prometheus.
 //!
-//! `cargo run -p tollgate-edges --example metrics`, then `curl localhost:8080/` a few times and `curl localhost:8080/metrics`. With an
-//! address as argument it listens there. `edges/dashboards/tollgate.json` is a dashboard for what it tells.
+//! `cargo run -p tollgate-edges --example metrics`, then `curl localhost:8080/` a few times and
+//! `curl localhost:8080/metrics`. With an address as argument it listens there.
+//! `edges/dashboards/tollgate.json` is a dashboard for what it tells.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -33,7 +34,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Requests pass three limits: how many run at once, all clients' together, and each client's. `/batch` waits in a queue.
+/// Requests pass three limits: how many run at once, all clients' together, and each client's. `/batch` waits
+/// in a queue.
 pub fn server() -> Result<Router, Box<dyn Error>> {
     let times = Matcher::Suffix("_seconds".to_string());
     let told = PrometheusBuilder::new().set_buckets_for_metric(times, &SECONDS)?.install_recorder()?;
@@ -61,7 +63,8 @@ fn figures(told: PrometheusHandle, meters: Meters) -> Router {
     Router::new().route("/metrics", get(handler))
 }
 
-/// Ten an hour for each address. It is to be tried out first, so it refuses nothing; its keys are counted together.
+/// Ten an hour for each address. It is to be tried out first, so it refuses nothing; its keys are counted
+/// together.
 fn limit_clients(router: Router, meters: &Meters) -> Result<Router, Box<dyn Error>> {
     let (clients, keys) = (Keyed::<ClientKey>::new(quota!("10/h"))?, ClientKeys::new());
     let meter = meters.shadow_meter("per-client");

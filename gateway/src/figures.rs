@@ -71,7 +71,7 @@ impl HasReason for Refused {
             Verdict::Busy => Reason::InUse,
             Verdict::Never { .. } => Reason::Never,
             Verdict::Invalid => Reason::Invalid,
-            Verdict::Ended(_) => Reason::Closed,
+            Verdict::Ended(_) | Verdict::Closed => Reason::Closed,
             _ => Reason::NotYet,
         }
     }

@@ -99,7 +99,7 @@ impl Fields {
     pub fn admitted(&self, limits: &[Standing<'_>], headers: &mut HeaderMap) {
         if self.has_rate_limit {
             write(headers, POLICY, policies(limits));
-            write(headers, RATE_LIMIT, rate_limit(limits, |limit| self.time(limit)));
+            write(headers, RATE_LIMIT, rate_limit(limits, |limit| self.time_seconds(limit)));
         }
         let mut limits = limits.iter();
         let first = limits.next();
@@ -113,29 +113,29 @@ impl Fields {
 
     /// The fields of a refusal. Of a limit that is only [named](Refusal::named) there is `Retry-After` alone.
     pub fn refused(&self, refusal: &Refusal<'_>, headers: &mut HeaderMap) {
-        let wait = refusal.retry_after().map(whole_seconds);
+        let wait_seconds = refusal.retry_after().map(whole_seconds);
         let Some(limit) = refusal.standing() else {
-            wait.into_iter().for_each(|wait| number(headers, RETRY_AFTER, wait));
+            wait_seconds.into_iter().for_each(|seconds| number(headers, RETRY_AFTER, seconds));
             return;
         };
         // With something left the wait is that of a cost above it, so no more can be used before its end.
-        let time = self.time(&limit).map(|time| match wait {
-            Some(wait) if limit.left() > 0 => wait,
-            _ => time,
+        let time_seconds = self.time_seconds(&limit).map(|seconds| match wait_seconds {
+            Some(wait_seconds) if limit.left() > 0 => wait_seconds,
+            _ => seconds,
         });
-        let wait = wait.map(|wait| wait.max(time.unwrap_or(0)));
-        wait.into_iter().for_each(|wait| number(headers, RETRY_AFTER, wait));
+        let wait_seconds = wait_seconds.map(|seconds| seconds.max(time_seconds.unwrap_or(0)));
+        wait_seconds.into_iter().for_each(|seconds| number(headers, RETRY_AFTER, seconds));
         if self.has_rate_limit {
             write(headers, POLICY, policies(&[limit]));
-            write(headers, RATE_LIMIT, rate_limit(&[limit], |_| time));
+            write(headers, RATE_LIMIT, rate_limit(&[limit], |_| time_seconds));
         }
         if self.has_trio {
-            trio(headers, &limit, whole_seconds(limit.reset()).max(wait.unwrap_or(0)));
+            trio(headers, &limit, whole_seconds(limit.reset()).max(wait_seconds.unwrap_or(0)));
         }
     }
 
     /// `t`.
-    fn time(&self, limit: &Standing<'_>) -> Option<u64> {
+    fn time_seconds(&self, limit: &Standing<'_>) -> Option<u64> {
         match self.effective {
             EffectiveWindow::Untold => None,
             _ if limit.left() == 0 => Some(whole_seconds(limit.next()).max(1)),
@@ -170,13 +170,16 @@ fn policies(limits: &[Standing<'_>]) -> Option<String> {
     list.finish()
 }
 
-fn rate_limit(limits: &[Standing<'_>], time: impl Fn(&Standing<'_>) -> Option<u64>) -> Option<String> {
+fn rate_limit(
+    limits: &[Standing<'_>],
+    time_seconds: impl Fn(&Standing<'_>) -> Option<u64>,
+) -> Option<String> {
     let mut list = ListSerializer::new();
     for limit in limits {
         let told = list.bare_item(limit.policy().told_name());
         let mut told = told.parameter(KEY_LEFT, integer(limit.left()));
-        if let Some(time) = time(limit) {
-            told = told.parameter(KEY_TIME, integer(time));
+        if let Some(seconds) = time_seconds(limit) {
+            told = told.parameter(KEY_TIME, integer(seconds));
         }
         if let Some(key) = limit.key() {
             told = told.parameter(KEY_PARTITION, key);
@@ -186,10 +189,10 @@ fn rate_limit(limits: &[Standing<'_>], time: impl Fn(&Standing<'_>) -> Option<u6
     list.finish()
 }
 
-fn trio(headers: &mut HeaderMap, limit: &Standing<'_>, reset: u64) {
+fn trio(headers: &mut HeaderMap, limit: &Standing<'_>, reset_seconds: u64) {
     number(headers, LIMIT, limit.policy().quota());
     number(headers, REMAINING, limit.left());
-    number(headers, RESET, reset);
+    number(headers, RESET, reset_seconds);
 }
 
 fn number(headers: &mut HeaderMap, name: HeaderName, number: u64) {

@@ -7,21 +7,21 @@ use ::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use base64::Engine;
 use prost::Message;
 
-use crate::rpc::{Any, BINARY, QuotaFailure, RetryInfo, Span, Status, Violation};
+use crate::rpc::{self, Any, BINARY, QuotaFailure, RetryInfo, Span, Status, Violation};
 
 use super::refusal::{Refusal, Verdict};
 
-const STATUS: HeaderName = HeaderName::from_static("grpc-status");
-const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
-const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
-const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
+const STATUS: HeaderName = HeaderName::from_static(rpc::STATUS);
+const MESSAGE: HeaderName = HeaderName::from_static(rpc::MESSAGE);
+const DETAILS: HeaderName = HeaderName::from_static(rpc::DETAILS);
+const PUSHBACK: HeaderName = HeaderName::from_static(rpc::PUSHBACK);
 
 const RESOURCE_EXHAUSTED: i32 = 8;
 const INTERNAL: i32 = 13;
 const UNAVAILABLE: i32 = 14;
 
 /// `google.protobuf.Duration` ends at 10 000 years.
-const LONGEST: u64 = 315_576_000_000;
+const LONGEST_SECONDS: u64 = 315_576_000_000;
 
 /// A refusal as a status of gRPC: `RESOURCE_EXHAUSTED`, with `google.rpc.RetryInfo` where there is a wait to
 /// tell and `google.rpc.QuotaFailure` where the limit has a name.
@@ -122,7 +122,7 @@ impl GrpcStatus {
 }
 
 fn span(delay: Duration) -> Span {
-    let seconds = i64::try_from(delay.as_secs().min(LONGEST)).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(delay.as_secs().min(LONGEST_SECONDS)).unwrap_or(i64::MAX);
     // A billion at most.
     Span { seconds, nanos: i32::try_from(delay.subsec_nanos()).unwrap_or(0) }
 }

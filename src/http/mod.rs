@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`Policy`], [`Standing`] | a limit as response fields tell it: its rule, and what is left of it |
-//! | [`Refusal`] | any refusal of this crate, with what a client should do about it |
+//! | [`Refusal`] | a refusal, with what a client should do about it |
 //! | [`Fields`] | `Retry-After`, `RateLimit`, `RateLimit-Policy`, `X-RateLimit-*` |
 //! | [`Refusal::problem`] | a problem details body (RFC 9457) |
 //! | [`Refusal::grpc`] | `RESOURCE_EXHAUSTED` with `RetryInfo` |

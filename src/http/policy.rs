@@ -10,7 +10,7 @@ use super::standing::Standing;
 
 /// The largest integer of a structured field: 15 digits (RFC 9651 section 3.3.1).
 pub(super) const MOST: u64 = 999_999_999_999_999;
-const LONGEST_NAME: usize = 64;
+const LONGEST_NAME_BYTES: usize = 64;
 
 /// A limit's name, how much it allows and in how long: what `RateLimit-Policy` tells of it. It is made once,
 /// beside the limiter.
@@ -23,7 +23,8 @@ const LONGEST_NAME: usize = 64;
 /// let policy = Policy::of("per-user", &quota!("10/s burst 100"))?;
 /// assert_eq!((policy.quota(), policy.window()), (100, Some(Duration::from_secs(10))));
 ///
-/// let uploads = Policy::new("uploads", 1 << 30)?.within(Duration::from_secs(3600)).counting(Unit::ContentBytes);
+/// let uploads = Policy::new("uploads", 1 << 30)?.counting(Unit::ContentBytes);
+/// let uploads = uploads.within(Duration::from_secs(3600));
 /// assert!(Policy::new("größe", 1).is_err());
 /// # Ok::<(), tollgate::http::PolicyError>(())
 /// ```
@@ -31,8 +32,8 @@ const LONGEST_NAME: usize = 64;
 pub struct Policy {
     name: sfv::String,
     quota: u64,
-    /// In whole seconds, at least one.
-    window: Option<u64>,
+    /// At least one.
+    window_seconds: Option<u64>,
     unit: Unit,
 }
 
@@ -73,12 +74,12 @@ impl Policy {
     /// A name that is not 1 to 64 bytes of printable ASCII; a quota of zero.
     pub fn new(name: &str, quota: u64) -> Result<Self, PolicyError> {
         let told = sfv::String::from_string(name.to_string()).ok();
-        let told = told.filter(|told| (1..=LONGEST_NAME).contains(&told.as_str().len()));
+        let told = told.filter(|told| (1..=LONGEST_NAME_BYTES).contains(&told.as_str().len()));
         let name = told.ok_or_else(|| PolicyError::Name { name: name.to_string() })?;
         if quota == 0 {
             return Err(PolicyError::ZeroQuota);
         }
-        Ok(Self { name, quota: quota.min(MOST), window: None, unit: Unit::Requests })
+        Ok(Self { name, quota: quota.min(MOST), window_seconds: None, unit: Unit::Requests })
     }
 
     /// The rule of a bucket: its capacity, in the time in which an empty bucket is full.
@@ -96,7 +97,7 @@ impl Policy {
     /// The same in so much time; it is told in whole seconds, rounded up and at least one.
     #[must_use]
     pub fn within(self, window: Duration) -> Self {
-        Self { window: Some(whole_seconds(window).max(1)), ..self }
+        Self { window_seconds: Some(whole_seconds(window).max(1)), ..self }
     }
 
     /// The same, counting something else than requests.
@@ -134,7 +135,7 @@ impl Policy {
 
     /// In how long, in whole seconds.
     pub fn window(&self) -> Option<Duration> {
-        self.window.map(Duration::from_secs)
+        self.window_seconds.map(Duration::from_secs)
     }
 
     /// What it counts.
@@ -168,7 +169,7 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name { name } => {
-                write!(f, "the name {name:?}: it must be 1 to {LONGEST_NAME} bytes of printable ASCII")
+                write!(f, "the name {name:?}: it must be 1 to {LONGEST_NAME_BYTES} bytes of printable ASCII")
             }
             Self::ZeroQuota => write!(f, "a quota of 0: it must be at least 1"),
         }

@@ -32,10 +32,10 @@ impl<'p> Refusal<'p> {
     pub fn problem(&self) -> Value {
         let status = self.status();
         let (kind, title) = match self.verdict() {
-            Verdict::Later { .. } | Verdict::Busy if self.is_overload() => {
+            _ if self.is_overload() => {
                 (REDUCED_CAPACITY, "Request cannot be satisfied due to temporary reduced capacity")
             }
-            Verdict::Later { .. } | Verdict::Busy => {
+            Verdict::Later { .. } | Verdict::Busy | Verdict::Closed => {
                 (QUOTA_EXCEEDED, "Request cannot be satisfied as assigned quota has been exceeded")
             }
             // No more than what the status says: its own title.
@@ -68,35 +68,42 @@ impl<'p> Refusal<'p> {
 /// One sentence for a person.
 impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = self.limit_in_words("The", "A");
         match self.verdict() {
-            Verdict::Later { .. } => self.write_limit("is used up: ", f)?,
-            Verdict::Busy => self.write_limit("has too much in flight: ", f)?,
-            Verdict::Never { cost, most } => {
-                self.write_limit("", f)?;
-                return write!(f, "never admits a cost of {cost}: at most {most} at once.");
+            Verdict::Later { .. } | Verdict::Busy | Verdict::Closed => {
+                let when = self.wait_in_words().map_or("later".to_string(), |wait| format!("in {wait}"));
+                write!(f, "{limit} {}: try again {when}.", self.obstacle())
             }
-            Verdict::Invalid => return f.write_str("A cost of 0 is invalid: a cost is at least 1."),
+            Verdict::Never { cost, most } => {
+                write!(f, "{limit} never admits a cost of {cost}: at most {most} at once.")
+            }
+            Verdict::Invalid => f.write_str("A cost of 0 is invalid: a cost is at least 1."),
             #[cfg(feature = "budget")]
-            Verdict::Ended(ended) => return write!(f, "{ended}."),
+            Verdict::Ended(ended) => write!(f, "{ended}."),
         }
-        write!(f, "try again {}.", self.when())
     }
 }
 
 impl Refusal<'_> {
-    fn write_limit(&self, what: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => write!(f, "The limit `{name}` {what}"),
-            None => write!(f, "A limit {what}"),
+    /// "the limit `search`".
+    pub(super) fn limit_in_words(&self, the: &str, a: &str) -> String {
+        self.name().map_or(format!("{a} limit"), |name| format!("{the} limit `{name}`"))
+    }
+
+    /// What is the matter with the limit for now: "is used up".
+    pub(super) fn obstacle(&self) -> &'static str {
+        match self.verdict() {
+            Verdict::Busy => "has too much in flight",
+            Verdict::Closed => "is closed",
+            _ => "is used up",
         }
     }
 
-    /// When to come back, in words: "in 3 seconds".
-    pub(super) fn when(&self) -> String {
-        match self.retry_after().map(|wait| wait.as_secs()) {
-            None => "later".to_string(),
-            Some(1) => "in 1 second".to_string(),
-            Some(seconds) => format!("in {seconds} seconds"),
-        }
+    /// "3 seconds".
+    pub(super) fn wait_in_words(&self) -> Option<String> {
+        self.retry_after().map(|wait| match wait.as_secs() {
+            1 => "1 second".to_string(),
+            seconds => format!("{seconds} seconds"),
+        })
     }
 }

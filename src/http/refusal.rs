@@ -21,6 +21,9 @@ pub enum Verdict {
     },
     /// Come back later: work in flight stands in the way, and when that ends nobody knows.
     Busy,
+    /// Come back later: what decides takes nothing any more, as that of a server that shuts down. Whoever
+    /// closed it serves again, or another does.
+    Closed,
     /// Do not come back with this cost: it is above what is ever admitted at once.
     Never {
         /// The cost asked for.
@@ -37,17 +40,23 @@ pub enum Verdict {
 
 /// A refusal as it is told to a client: the [`Verdict`], and the limit that refused.
 ///
-/// It is made from any refusal of this crate by [`From`], and renders as a [status](Self::status), as
-/// response fields ([`Fields`](super::Fields)), as [problem details](Self::problem), for [gRPC](Self::grpc)
-/// and as the [result](Self::tool_result) of a tool's call.
+/// It is made by [`From`] of what limits within the process refuse with: [`Denied`] and [`NotYet`], and the
+/// refusals of `inflight`, of queues, of runs, of several limits at once and of trees. Of those of other
+/// places, as a store that does not answer, say the verdict yourself: [`new`](Self::new).
+///
+/// It renders as a [status](Self::status), as response fields ([`Fields`](super::Fields)), as
+/// [problem details](Self::problem), for [gRPC](Self::grpc) and as the [result](Self::tool_result) of a
+/// tool's call.
 ///
 /// | verdict | status | `Retry-After` | gRPC |
 /// |---|---|---|---|
 /// | later | 429 | yes | `RESOURCE_EXHAUSTED`, `RetryInfo` |
-/// | busy | 429, or 503 if it is an [overload](Self::as_overload) | if [hinted](Self::or_after) | the same, or `UNAVAILABLE` |
+/// | busy | 429 | if [hinted](Self::or_after) | `RESOURCE_EXHAUSTED` |
+/// | these as an [overload](Self::as_overload) | 503 | the same | `UNAVAILABLE` |
+/// | closed | 503 | if [hinted](Self::or_after) | `UNAVAILABLE` |
 /// | never | 413 | no | `RESOURCE_EXHAUSTED`, do not retry |
 /// | run over | 403 | no | `RESOURCE_EXHAUSTED`, do not retry |
-/// | invalid | 500 | no | `INTERNAL` |
+/// | invalid | 500 | no | `INTERNAL`, do not retry |
 ///
 /// What no wait mends has a status that clients do not retry by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,8 +113,8 @@ impl<'p> Refusal<'p> {
     /// The status of the response.
     pub fn status(&self) -> StatusCode {
         match self.verdict {
-            Verdict::Later { .. } | Verdict::Busy if self.is_overload => StatusCode::SERVICE_UNAVAILABLE,
-            Verdict::Later { .. } | Verdict::Busy => StatusCode::TOO_MANY_REQUESTS,
+            _ if self.is_overload() => StatusCode::SERVICE_UNAVAILABLE,
+            Verdict::Later { .. } | Verdict::Busy | Verdict::Closed => StatusCode::TOO_MANY_REQUESTS,
             Verdict::Never { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Verdict::Invalid => StatusCode::INTERNAL_SERVER_ERROR,
             #[cfg(feature = "budget")]
@@ -118,7 +127,7 @@ impl<'p> Refusal<'p> {
     pub fn wait(&self) -> Option<Duration> {
         match self.verdict {
             Verdict::Later { wait } => Some(wait),
-            Verdict::Busy => self.hint,
+            Verdict::Busy | Verdict::Closed => self.hint,
             _ => None,
         }
     }
@@ -130,11 +139,12 @@ impl<'p> Refusal<'p> {
 
     /// Whether no wait helps.
     pub fn is_final(&self) -> bool {
-        !matches!(self.verdict, Verdict::Later { .. } | Verdict::Busy)
+        !matches!(self.verdict, Verdict::Later { .. } | Verdict::Busy | Verdict::Closed)
     }
 
+    /// Whether it is the server's and not the client's.
     pub(super) fn is_overload(&self) -> bool {
-        self.is_overload && !self.is_final()
+        self.verdict == Verdict::Closed || (self.is_overload && !self.is_final())
     }
 }
 
@@ -193,8 +203,7 @@ impl From<crate::wait::Refused> for Verdict {
         use crate::wait::Refused;
         match refused {
             Refused::Full(expected) | Refused::Hopeless(expected) => expected.into(),
-            // Whoever closed it serves again, or another does.
-            Refused::Closed => Self::Busy,
+            Refused::Closed => Self::Closed,
             Refused::Never(denied) => denied.into(),
         }
     }

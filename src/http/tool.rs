@@ -59,7 +59,7 @@ impl Refusal<'_> {
 
     fn outcome(&self) -> &'static str {
         match self.verdict() {
-            Verdict::Later { .. } | Verdict::Busy => "try_later",
+            Verdict::Later { .. } | Verdict::Busy | Verdict::Closed => "try_later",
             Verdict::Never { .. } => "never_fits",
             Verdict::Invalid => "invalid",
             #[cfg(feature = "budget")]
@@ -69,7 +69,7 @@ impl Refusal<'_> {
 
     fn particulars(&self) -> Vec<(&'static str, Value)> {
         match self.verdict() {
-            Verdict::Later { .. } | Verdict::Busy => {
+            Verdict::Later { .. } | Verdict::Busy | Verdict::Closed => {
                 let wait = self.retry_after().map(|wait| ("retry_after_seconds", json!(wait.as_secs())));
                 wait.into_iter().collect()
             }
@@ -84,18 +84,15 @@ impl Refusal<'_> {
     }
 
     fn instruction(&self) -> String {
-        let limit = self.name().map_or("a limit".to_string(), |name| format!("the limit `{name}`"));
-        let again = match self.retry_after().map(|wait| wait.as_secs()) {
-            None => "Wait a little, then make the same call again.".to_string(),
-            Some(1) => "Wait 1 second, then make the same call again.".to_string(),
-            Some(seconds) => format!("Wait {seconds} seconds, then make the same call again."),
-        };
+        let limit = self.limit_in_words("the", "a");
         match self.verdict() {
-            Verdict::Later { .. } => format!("Not now: {limit} is used up. {again}"),
-            Verdict::Busy => format!("Not now: {limit} has too much in flight. {again}"),
+            Verdict::Later { .. } | Verdict::Busy | Verdict::Closed => {
+                let wait = self.wait_in_words().unwrap_or("a little".to_string());
+                format!("Not now: {limit} {}. Wait {wait}, then make the same call again.", self.obstacle())
+            }
             Verdict::Never { cost, most } => format!(
-                "Too large: this call costs {cost} and {limit} admits at most {most} at once, however long you wait. \
-                 Do not repeat it; make it smaller."
+                "Too large: this call costs {cost} and {limit} admits at most {most} at once, however long \
+                 you wait. Do not repeat it; make it smaller."
             ),
             Verdict::Invalid => {
                 "This tool is set up wrongly: it asked its limit for nothing. Do not repeat the call."

@@ -115,6 +115,12 @@ impl<T, C: Clock> Call<T, C> {
         self.span.outcome
     }
 
+    /// It was told nothing.
+    #[cfg(feature = "tower")]
+    pub(crate) fn untell(&mut self) {
+        self.span.outcome = None;
+    }
+
     /// What it holds.
     pub fn held(&mut self) -> &mut T {
         &mut self.held

@@ -102,6 +102,27 @@ where
     }
 }
 
+/// A limiter of which each request costs one token.
+#[derive(Clone, Copy, Debug)]
+pub struct Each<L>(L);
+
+impl<L> Each<L> {
+    /// Asks the limiter for one token.
+    pub fn new(limiter: L) -> Self {
+        Self(limiter)
+    }
+}
+
+impl<Request, L: Limiter> Admit<Request> for Each<L> {
+    type Granted = ();
+    type Refused = Denied;
+
+    #[inline]
+    fn admit(&self, _: &mut Request) -> Result<(), Denied> {
+        self.0.try_acquire()
+    }
+}
+
 /// A limiter with a cost for each request. A cost of 0 is free: the limiter is not asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Costing<L, C> {

@@ -4,6 +4,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use ::http::Response;
+use ::http::header::CONTENT_LENGTH;
+use bytes::Buf;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
@@ -12,19 +15,34 @@ use super::grant::{End, Grant, Open};
 pin_project! {
     /// The body of a response, with what the limit gave out for it: held until the last frame has been taken,
     /// the body fails, or it is dropped. A body that is empty from the start holds nothing.
+    ///
+    /// Servers do not ask for more than trailers, or than the length that the response tells. Dropped then,
+    /// the body was complete.
     pub struct Limited<B, G: Grant> {
         #[pin]
         body: B,
         grant: Open<G>,
+        // Bytes that are still to be sent, if their number is known.
+        left: Option<u64>,
     }
 }
 
 impl<B: Body, G: Grant> Limited<B, G> {
-    pub(super) fn new(body: B, mut grant: Open<G>) -> Self {
+    /// The response, with its body.
+    pub(super) fn response(response: Response<B>, grant: Open<G>) -> Response<Self> {
+        let length = response.headers().get(CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        response.map(|body| Self::new(body, length, grant))
+    }
+
+    /// Without a length from the response servers go by that of the body.
+    fn new(body: B, length: Option<u64>, mut grant: Open<G>) -> Self {
         if body.is_end_stream() {
             grant.end(End::Complete);
         }
-        Self { body, grant }
+        let left = length.or_else(|| body.size_hint().exact());
+        grant.left(left);
+        Self { body, grant, left }
     }
 }
 
@@ -46,9 +64,13 @@ impl<B: Body, G: Grant> Body for Limited<B, G> {
                     this.grant.trailers(trailers);
                 }
                 // A server need not ask again.
-                if this.body.is_end_stream() {
+                if frame.is_trailers() || this.body.is_end_stream() {
                     this.grant.end(End::Complete);
                 }
+                if let (Some(left), Some(data)) = (this.left.as_mut(), frame.data_ref()) {
+                    *left = left.saturating_sub(u64::try_from(data.remaining()).unwrap_or(u64::MAX));
+                }
+                this.grant.left(*this.left);
             }
         }
         Poll::Ready(frame)
@@ -66,7 +88,7 @@ impl<B: Body, G: Grant> Body for Limited<B, G> {
 /// A body for which nothing is held: that of a refusal by a layer outside of this one.
 impl<B: Body, G: Grant> From<B> for Limited<B, G> {
     fn from(body: B) -> Self {
-        Self::new(body, Open::nothing())
+        Self::new(body, None, Open::nothing())
     }
 }
 

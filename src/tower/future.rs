@@ -56,8 +56,7 @@ where
             Now::Admitted { future, grant } => match ready!(future.poll(context)) {
                 Ok(response) => {
                     grant.answered(response.status(), response.headers());
-                    let grant = grant.take();
-                    Poll::Ready(Ok(response.map(|body| Limited::new(body, grant))))
+                    Poll::Ready(Ok(Limited::response(response, grant.take())))
                 }
                 Err(error) => {
                     grant.end(End::ServiceFailed);
@@ -65,7 +64,7 @@ where
                 }
             },
             Now::Refused { response } => match response.take() {
-                Some(response) => Poll::Ready(Ok(response.map(|body| Limited::new(body, Open::nothing())))),
+                Some(response) => Poll::Ready(Ok(response.map(Limited::from))),
                 None => Poll::Pending,
             },
         }
@@ -73,7 +72,8 @@ where
 }
 
 pin_project! {
-    /// The future of [`Wait`](super::Wait): the turn, then the service's own, or a refusal.
+    /// The future of [`Wait`](super::Wait): the turn, then the service's readiness and its future, or a
+    /// refusal.
     ///
     /// # Cancel safety
     ///
@@ -96,6 +96,8 @@ pin_project! {
         G: Grant,
     {
         Waiting { #[pin] turn: T, held: Option<(S, Request, Arc<R>)> },
+        // The service is asked whether it is ready.
+        Granted { held: Option<(S, Request)>, grant: Open<G> },
         Served { #[pin] served: Served<S::Future, B, G> },
     }
 }
@@ -119,24 +121,43 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut step = self.project().step;
         loop {
-            let served = match step.as_mut().project() {
-                StepNow::Served { served } => return served.poll(context),
+            // What is held was there until now: the step is left with it.
+            let next = match step.as_mut().project() {
                 StepNow::Waiting { turn, held } => {
                     let answer = ready!(turn.poll(context));
-                    // It was there until now: the step is left with it.
-                    let Some((mut service, request, refuse)) = held.take() else { return Poll::Pending };
-                    match answer {
-                        Ok(granted) => {
-                            let grant = Open::new(granted);
-                            Served::admitted(service.call(request), grant)
-                        }
-                        Err(refused) => Served::refused(refuse(&request, refused)),
+                    let Some((service, request, refuse)) = held.take() else { return Poll::Pending };
+                    match answer.map(Open::new) {
+                        Ok(grant) => Step::Granted { held: Some((service, request)), grant },
+                        Err(no) => Step::Served { served: Served::refused(refuse(&request, no)) },
                     }
                 }
+                StepNow::Granted { held, grant } => match ready!(until_ready(held, context)) {
+                    Ok((mut service, request)) => {
+                        // Before the call, which may panic.
+                        let grant = grant.take();
+                        Step::Served { served: Served::admitted(service.call(request), grant) }
+                    }
+                    Err(error) => {
+                        grant.end(End::ServiceFailed);
+                        return Poll::Ready(Err(error));
+                    }
+                },
+                StepNow::Served { served } => return served.poll(context),
             };
-            step.set(Step::Served { served });
+            step.set(next);
         }
     }
+}
+
+/// The service when it is ready, and its request. One that has failed is not asked again.
+fn until_ready<S: Service<Request>, Request>(
+    held: &mut Option<(S, Request)>,
+    context: &mut Context<'_>,
+) -> Poll<Result<(S, Request), S::Error>> {
+    let Some((service, _)) = held else { return Poll::Pending };
+    let ready = ready!(service.poll_ready(context));
+    let Some(held) = held.take() else { return Poll::Pending };
+    Poll::Ready(ready.map(|()| held))
 }
 
 impl<F, B, G: Grant> fmt::Debug for Served<F, B, G> {
@@ -153,6 +174,7 @@ impl<S: Service<Request>, T, R, Request, B, G: Grant> fmt::Debug for Waited<S, T
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.step {
             Step::Waiting { .. } => f.debug_tuple("Waited").field(&format_args!("waiting")).finish(),
+            Step::Granted { .. } => f.debug_tuple("Waited").field(&format_args!("granted")).finish(),
             Step::Served { served } => f.debug_tuple("Waited").field(served).finish(),
         }
     }

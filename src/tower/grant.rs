@@ -10,7 +10,7 @@ use crate::inflight::OwnedPermit;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum End {
-    /// The body came to its end.
+    /// The body came to its end: it said so, it had trailers, or all of the length that was told was sent.
     Complete,
     /// The body failed.
     BodyFailed,
@@ -182,45 +182,56 @@ impl<T: fmt::Debug, F> fmt::Debug for OnEnd<T, F> {
     }
 }
 
-/// A grant that has not ended. Dropped, it ends as [`End::Dropped`].
-pub(super) struct Open<G: Grant>(Option<G>);
+/// A grant that has not ended. Dropped, it ends as [`End::Dropped`], unless all has been sent.
+pub(super) struct Open<G: Grant> {
+    grant: Option<G>,
+    if_dropped: End,
+}
 
 impl<G: Grant> Open<G> {
     pub(super) fn new(grant: G) -> Self {
-        Self(Some(grant))
+        Self { grant: Some(grant), if_dropped: End::Dropped }
     }
 
     /// One that holds nothing.
     pub(super) fn nothing() -> Self {
-        Self(None)
+        Self { grant: None, if_dropped: End::Dropped }
     }
 
     /// Moves it on, from the future to the body.
     pub(super) fn take(&mut self) -> Self {
-        Self(self.0.take())
+        Self { grant: self.grant.take(), if_dropped: self.if_dropped }
     }
 
     pub(super) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
-        self.0.answered(status, headers);
+        self.grant.answered(status, headers);
     }
 
     pub(super) fn trailers(&mut self, trailers: &HeaderMap) {
-        self.0.trailers(trailers);
+        self.grant.trailers(trailers);
+    }
+
+    /// So many bytes are still to be sent, if their number is known. Who drops it after the last has seen the
+    /// end.
+    pub(super) fn left(&mut self, bytes: Option<u64>) {
+        if bytes == Some(0) {
+            self.if_dropped = End::Complete;
+        }
     }
 
     pub(super) fn end(&mut self, end: End) {
-        self.0.take().ended(end);
+        self.grant.take().ended(end);
     }
 }
 
 impl<G: Grant> Drop for Open<G> {
     fn drop(&mut self) {
-        self.end(End::Dropped);
+        self.end(self.if_dropped);
     }
 }
 
 impl<G: Grant> fmt::Debug for Open<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Open").field("has_ended", &self.0.is_none()).finish()
+        f.debug_struct("Open").field("has_ended", &self.grant.is_none()).finish()
     }
 }

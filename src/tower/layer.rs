@@ -9,7 +9,7 @@ use tower_layer::Layer;
 use crate::inflight::InFlight;
 use crate::limiter::Limiter;
 
-use super::admit::{Awaiting, Costing};
+use super::admit::{Awaiting, Costing, Each};
 use super::permit::Permits;
 use super::service::Limit;
 use super::wait::Wait;
@@ -23,8 +23,11 @@ pub struct LimitLayer<A, R> {
     refuse: Arc<R>,
 }
 
-/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server. Readiness is
-/// the service's own.
+/// Lets each request wait for its turn: for its tokens, in a queue, for the answer of a server.
+///
+/// It is always ready. Each request has a clone of the service, which is asked for readiness when it is the
+/// request's turn, and not before: one that is ready may hold a permit, as that of [`PermitLayer`] does. If
+/// its readiness is an error, that is what the call comes to.
 pub struct WaitLayer<A, R> {
     limit: Arc<A>,
     refuse: Arc<R>,
@@ -51,10 +54,10 @@ impl<A, R> LimitLayer<A, R> {
     }
 }
 
-impl<L: Limiter, R, Request> LimitLayer<Costing<L, fn(&Request) -> u64>, R> {
+impl<L: Limiter, R> LimitLayer<Each<L>, R> {
     /// One token of the limiter for each request.
     pub fn by(limiter: L, refuse: R) -> Self {
-        Self::new(Costing::new(limiter, |_| 1), refuse)
+        Self::new(Each::new(limiter), refuse)
     }
 }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`LimitLayer`] | asks a limit for each request; who is refused gets a response of your choice at once |
 //! | [`WaitLayer`] | lets each request wait for its turn: for its tokens, in a queue, for what Redis says |
-//! | [`PermitLayer`] | a permit for work in flight, reserved by readiness, and held until the body of the response ends |
+//! | [`PermitLayer`] | a permit for work in flight, reserved by readiness, held until the body's end |
 //!
 //! A layer holds its limit in an [`Arc`](std::sync::Arc): every service that it makes, and every clone of
 //! one, asks the same. Two layers are two limits, unless they are made of the same `Arc`.
@@ -51,8 +51,10 @@
 //!
 //! A [`PermitLayer`] goes outside of a [`LimitLayer`]: who gets no permit is not charged, and a permit whose
 //! request is then refused its tokens is back with the end of that response. A [`WaitLayer`] goes outside of
-//! a [`PermitLayer`], for who waits for tokens should not keep others from work that could start; but its
-//! tokens are spent then, whether or not there is a permit.
+//! a [`PermitLayer`], for who waits for tokens should not keep others from work that could start: the permit
+//! is asked for when it is the request's turn. Its tokens are spent then, whether or not there is a permit,
+//! and for that it waits as long as it takes; [`max_waiting`](crate::inflight::InFlight::max_waiting) is a
+//! bound.
 //!
 //! # What is charged
 //!
@@ -70,7 +72,7 @@ mod permit;
 mod service;
 mod wait;
 
-pub use self::admit::{Admit, AdmitLater, Awaiting, Costing, Turn};
+pub use self::admit::{Admit, AdmitLater, Awaiting, Costing, Each, Turn};
 pub use self::body::Limited;
 pub use self::future::{Served, Waited};
 pub use self::grant::{End, Grant, Held, OnAnswer, OnEnd, on_answer, on_end};

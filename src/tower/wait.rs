@@ -1,7 +1,6 @@
 //! Waiting before a service.
 
 use std::fmt;
-use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -40,16 +39,15 @@ where
     type Error = S::Error;
     type Future = Waited<S, A::Turn, R, Request, B, A::Granted>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
+    /// Always: a service that is ready may hold what others need, and this would hold it while it waits.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
     }
 
-    /// The service that is ready goes along with the request, and a clone of it takes its place.
+    /// A clone of the service goes along with the request, and is asked for readiness when it is its turn.
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let clone = self.inner.clone();
-        let ready = mem::replace(&mut self.inner, clone);
         let turn = self.limit.admit(&mut request);
-        Waited::new(turn, ready, request, Arc::clone(&self.refuse))
+        Waited::new(turn, self.inner.clone(), request, Arc::clone(&self.refuse))
     }
 }
 

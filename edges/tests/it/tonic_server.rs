@@ -1,28 +1,46 @@
 //! tonic: refusals that its clients understand, and grants that are told the status in the trailers.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::{HeaderMap, Request};
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
 use tokio_stream::wrappers::TcpListenerStream;
 use tollgate::http::Refusal;
 use tollgate::inflight::{InFlight, NoPermit};
 use tollgate::tower::{End, Grant, LimitLayer, PermitLayer};
 use tollgate::{Bucket, Denied, Manual, quota};
-use tonic::Code;
 use tonic::body::Body;
+use tonic::service::Routes;
 use tonic::transport::{Channel, Server as Tonic};
+use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt;
+use tower_layer::Layer;
+use tower_service::Service;
 
 use crate::support::{Server, eventually};
 
 type Asked = Request<Body>;
 
-async fn client(server: &Server) -> HealthClient<Channel> {
+/// The health service of tonic in this layer, and a client.
+async fn health<L, B>(layer: L) -> (Server, HealthClient<Channel>)
+where
+    L: Layer<Routes> + Clone + Send + 'static,
+    L::Service: Service<Asked, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    <L::Service as Service<Asked>>::Future: Send,
+    B: http_body::Body<Data = Bytes, Error = Status> + Send + 'static,
+{
+    let server = Server::new(|listener| async move {
+        let (_, health) = tonic_health::server::health_reporter();
+        let stream = TcpListenerStream::new(listener);
+        Tonic::builder().layer(layer).add_service(health).serve_with_incoming(stream).await.unwrap();
+    })
+    .await;
     let channel = Channel::from_shared(server.url("")).unwrap().connect().await.unwrap();
-    HealthClient::new(channel)
+    (server, HealthClient::new(channel))
 }
 
 fn check(service: &str) -> HealthCheckRequest {
@@ -35,13 +53,7 @@ async fn a_refusal_is_resource_exhausted_with_its_wait() {
     let layer = LimitLayer::by(Arc::clone(&bucket), |_: &Asked, denied: Denied| {
         Refusal::from(denied).named("checks").grpc().response::<Body>()
     });
-    let server = Server::new(|listener| async move {
-        let (_, health) = tonic_health::server::health_reporter();
-        let stream = TcpListenerStream::new(listener);
-        Tonic::builder().layer(layer).add_service(health).serve_with_incoming(stream).await.unwrap();
-    })
-    .await;
-    let mut client = client(&server).await;
+    let (_server, mut client) = health(layer).await;
     for _ in 0..2 {
         client.check(check("")).await.unwrap();
     }
@@ -105,13 +117,7 @@ async fn a_grant_is_told_the_status_of_grpc() {
     };
     let layer =
         LimitLayer::new(admit, |_: &Asked, denied: Denied| Refusal::from(denied).grpc().response::<Body>());
-    let server = Server::new(|listener| async move {
-        let (_, health) = tonic_health::server::health_reporter();
-        let stream = TcpListenerStream::new(listener);
-        Tonic::builder().layer(layer).add_service(health).serve_with_incoming(stream).await.unwrap();
-    })
-    .await;
-    let mut client = client(&server).await;
+    let (_server, mut client) = health(layer).await;
     client.check(check("")).await.unwrap();
     assert_eq!(client.check(check("nowhere")).await.unwrap_err().code(), Code::NotFound);
     eventually("both have ended", || ends.lock().unwrap().len() == 2).await;
@@ -127,13 +133,7 @@ async fn a_stream_holds_its_permit() {
     let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Asked, no: NoPermit| {
         Refusal::from(no).as_overload().grpc().response::<Body>()
     });
-    let server = Server::new(|listener| async move {
-        let (_, health) = tonic_health::server::health_reporter();
-        let stream = TcpListenerStream::new(listener);
-        Tonic::builder().layer(layer).add_service(health).serve_with_incoming(stream).await.unwrap();
-    })
-    .await;
-    let mut client = client(&server).await;
+    let (_server, mut client) = health(layer).await;
     let mut watch = client.watch(check("")).await.unwrap().into_inner();
     assert!(watch.message().await.unwrap().is_some());
     assert_eq!(client.check(check("")).await.unwrap_err().code(), Code::Unavailable);

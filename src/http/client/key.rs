@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// The longest text that is a key.
-const LONGEST_TEXT: usize = 256;
+const LONGEST_BYTES: usize = 256;
 
 /// By what a limit counts a client; made by [`ClientKeys::key`](super::ClientKeys::key), for a limiter of
 /// `keyed`.
@@ -35,7 +35,7 @@ impl ClientKey {
 
     /// That of a text, if it is neither empty nor too long.
     pub(super) fn of_text(text: &[u8]) -> Option<Self> {
-        (1..=LONGEST_TEXT).contains(&text.len()).then(|| Self(Kind::Text(text.into())))
+        (1..=LONGEST_BYTES).contains(&text.len()).then(|| Self(Kind::Text(text.into())))
     }
 
     /// The address, of IPv6 the first of its prefix; none if the key is a text.

@@ -11,10 +11,7 @@ use ::http::{HeaderMap, HeaderName, HeaderValue};
 use ipnet::IpNet;
 
 use super::ClientKeys;
-use super::node::{BLANK, forwarded_for, node};
-
-/// The longest element of a list: an address with all that a proxy may write beside it.
-const LONGEST: usize = 256;
+use super::node::{LONGEST_BYTES, forwarded_for, is_escaped, node};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -38,8 +35,12 @@ impl Trust {
         let elements = || field.elements(headers).take(ClientKeys::MOST_HOPS.into());
         match self {
             Self::Hops(hops) => {
-                let nearer = usize::from(*hops).saturating_sub(1);
-                elements().nth(nearer).flatten().and_then(|element| field.address(element))
+                let (mut elements, mut outermost) = (elements(), None);
+                for _ in 0..*hops {
+                    // What stands before one that is too long may be a part of it, written by a client.
+                    outermost = Some(elements.next()??);
+                }
+                field.address(outermost?)
             }
             Self::Networks(networks) => {
                 let is_trusted = |address: IpAddr| networks.iter().any(|network| network.contains(&address));
@@ -57,7 +58,7 @@ impl Trust {
 }
 
 impl Field {
-    fn elements(self, headers: &HeaderMap) -> impl Iterator<Item = Option<&str>> {
+    fn elements(self, headers: &HeaderMap) -> impl Iterator<Item = Option<&[u8]>> {
         let name = match self {
             Self::XForwardedFor => X_FORWARDED_FOR,
             Self::Forwarded => ::http::header::FORWARDED,
@@ -66,17 +67,17 @@ impl Field {
         cut(lines, self == Self::Forwarded)
     }
 
-    fn address(self, element: &str) -> Option<IpAddr> {
-        let element = element.trim_matches(BLANK);
+    fn address(self, element: &[u8]) -> Option<IpAddr> {
         match self {
-            Self::XForwardedFor => node(element),
+            Self::XForwardedFor => node(str::from_utf8(element.trim_ascii()).ok()?),
             Self::Forwarded => forwarded_for(element),
         }
     }
 }
 
-/// The elements of a list over all its lines, the last first; none for one that is no text or too long.
-fn cut<'h>(lines: impl Iterator<Item = &'h [u8]>, quotes: bool) -> impl Iterator<Item = Option<&'h str>> {
+/// The elements of a list over all its lines, the last first; none for one that is too long. What follows
+/// that is not to be counted.
+fn cut<'h>(lines: impl Iterator<Item = &'h [u8]>, quotes: bool) -> impl Iterator<Item = Option<&'h [u8]>> {
     lines.flat_map(move |line| {
         let mut rest = Some(line);
         iter::from_fn(move || {
@@ -87,24 +88,20 @@ fn cut<'h>(lines: impl Iterator<Item = &'h [u8]>, quotes: bool) -> impl Iterator
     })
 }
 
-/// The last element, and what stands before its comma. One that is too long counts as several that are none:
-/// so what stands before it is never taken for what stands after.
-fn last(line: &[u8], quotes: bool) -> (Option<&[u8]>, Option<&str>) {
+/// The last element, and what stands before its comma; neither if it is too long.
+fn last(line: &[u8], quotes: bool) -> (Option<&[u8]>, Option<&[u8]>) {
     let mut is_quoted = false;
-    for (at, byte) in line.iter().enumerate().rev().take(LONGEST) {
+    for (at, byte) in line.iter().enumerate().rev().take(LONGEST_BYTES) {
         match byte {
-            b'"' if quotes => is_quoted = !is_quoted,
+            b'"' if quotes && !is_escaped(line, at) => is_quoted = !is_quoted,
             b',' if !is_quoted => {
                 let element = line.get(at..).and_then(|element| element.strip_prefix(b","));
-                return (line.get(..at), element.and_then(|element| str::from_utf8(element).ok()));
+                return (line.get(..at), element);
             }
             _ => {}
         }
     }
-    match line.len().checked_sub(LONGEST) {
-        None | Some(0) => (None, str::from_utf8(line).ok()),
-        Some(before) => (line.get(..before), None),
-    }
+    (None, (line.len() <= LONGEST_BYTES).then_some(line))
 }
 
 #[cfg(test)]
@@ -112,7 +109,8 @@ mod tests {
     use super::*;
 
     fn cut_up<'h>(lines: &[&'h str], quotes: bool) -> Vec<Option<&'h str>> {
-        cut(lines.iter().rev().map(|line| line.as_bytes()), quotes).collect()
+        let elements = cut(lines.iter().rev().map(|line| line.as_bytes()), quotes);
+        elements.map(|element| element.and_then(|element| str::from_utf8(element).ok())).collect()
     }
 
     #[test]
@@ -126,13 +124,17 @@ mod tests {
             "an open quote on the left hides nothing"
         );
         assert_eq!(cut_up(&["a\",b\"", "c"], true), [Some("c"), Some("a\",b\"")]);
+        for quoted in [r#"b="\",c""#, r#"b="\",c\\""#, r#"b=",\\\"""#] {
+            let line = format!("a,{quoted},d");
+            assert_eq!(cut_up(&[&line], true), [Some("d"), Some(quoted), Some("a")]);
+        }
     }
 
     #[test]
     fn what_is_too_long_is_no_element() {
-        let long = format!("1.1.1.1,{}", "x".repeat(LONGEST - 1));
+        let long = format!("1.1.1.1,{}", "x".repeat(LONGEST_BYTES - 1));
         assert_eq!(cut_up(&[&long], false), [Some(&long[8..]), Some("1.1.1.1")]);
-        let longer = format!("1.1.1.1,{}", "x".repeat(LONGEST));
-        assert_eq!(cut_up(&[&longer], false), [None, Some(""), Some("1.1.1.1")]);
+        let longer = format!("1.1.1.1,{}", "x".repeat(LONGEST_BYTES));
+        assert_eq!(cut_up(&[&longer], false), [None], "nor is there anything before it");
     }
 }

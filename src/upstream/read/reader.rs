@@ -16,6 +16,7 @@ use super::number::{count, is_beyond_reading};
 use super::provider::Provider;
 use super::reading::{Reading, Scope};
 use super::retry::{Pushback, RetryAfter, RetrySource, retry_after, text};
+use crate::rpc;
 
 /// Reads what responses say about limits.
 ///
@@ -102,8 +103,7 @@ impl Reader {
     }
 }
 
-/// `google.rpc.Status` in the trailers of gRPC.
-const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+const DETAILS: HeaderName = HeaderName::from_static(rpc::DETAILS);
 
 fn read_waits(reading: &mut Reading<'_>, headers: &HeaderMap) {
     let mut is_endless = false;
@@ -138,8 +138,8 @@ fn own<'h>(reading: &mut Reading<'h>, name: &HeaderName, value: &'h HeaderValue)
     };
     match name.as_str() {
         "x-should-retry" | "stripe-should-retry" => reading.should_retry = truth(),
-        "grpc-status" => reading.class = grpc::class(text()),
-        "grpc-retry-pushback-ms" => reading.pushback = Some(Pushback::parse(text())),
+        rpc::STATUS => reading.class = grpc::class(text()),
+        rpc::PUSHBACK => reading.pushback = Some(Pushback::parse(text())),
         "x-ratelimit-bucket" => reading.bucket = Some(text()),
         "x-ratelimit-resource" => reading.resource = Some(text()),
         "x-ratelimit-global" => reading.is_global = truth(),

@@ -108,12 +108,13 @@ fn the_three_texts_cannot_be_taken_for_each_other() {
     );
     assert_eq!(
         never,
-        "Too large: this call costs 4 and the limit `search` admits at most 3 at once, however long you wait. \
-         Do not repeat it; make it smaller."
+        "Too large: this call costs 4 and the limit `search` admits at most 3 at once, however long you \
+         wait. Do not repeat it; make it smaller."
     );
     assert_eq!(
         ended.tool_result().sentence(),
-        "Stop: the run is over: 1 of 1 calls used, 1 more asked for. Make no more calls; finish with what you have."
+        "Stop: the run is over: 1 of 1 calls used, 1 more asked for. Make no more calls; finish with what \
+         you have."
     );
     assert_eq!((ended.status().as_u16(), ended.retry_after()), (403, None));
     assert_eq!(ended.grpc().code(), 8);

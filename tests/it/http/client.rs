@@ -38,6 +38,27 @@ fn forwarded_is_read_from_the_right() {
     assert_eq!(key(&keys, "10.0.0.2", &lines("x-forwarded-for", &["6.6.6.6"])), "10.0.0.2", "another field");
 }
 
+/// A proxy that tells the host writes what the client has sent, with its quotes escaped.
+#[test]
+fn what_a_proxy_quotes_of_a_client_changes_nothing() {
+    let (one, two) = (ClientKeys::new().behind_forwarded(1), ClientKeys::new().behind_forwarded(2));
+    let told = |keys: &ClientKeys, line: &str| key(keys, "10.0.0.2", &lines("forwarded", &[line]));
+    for host in
+        [r#"x\",for=6.6.6.6;x=\""#, "a;b", ";for=6.6.6.6;", r"a\\", r#"\\\";for=6.6.6.6"#, "=", "\u{fc}"]
+    {
+        let seen = format!("for=198.51.100.9;host=\"{host}\"");
+        assert_eq!(told(one.as_ref().unwrap(), &seen), "198.51.100.9", "{host}");
+        let by_two = format!("for=6.6.6.6, {seen}, for=10.0.0.3;host=\"{host}\"");
+        assert_eq!(told(two.as_ref().unwrap(), &by_two), "198.51.100.9", "{host}");
+    }
+    for seen in ["for=198.51.100.9;", ";for=198.51.100.9", "for=198.51.100.9 ; ;proto=http"] {
+        assert_eq!(told(one.as_ref().unwrap(), seen), "198.51.100.9", "{seen}");
+    }
+    let long = "x".repeat(260);
+    let inside = format!("for=198.51.100.9, for=10.0.0.3;host=\"a,for=6.6.6.6;p={long}\"");
+    assert_eq!(told(two.as_ref().unwrap(), &inside), "10.0.0.2", "nothing that stands before is counted");
+}
+
 #[test]
 fn trusted_networks_are_walked_to_the_first_that_is_not() {
     let keys =
@@ -54,8 +75,21 @@ fn trusted_networks_are_walked_to_the_first_that_is_not() {
     assert_eq!(told("10.0.0.2", &chain(16)), "10.0.0.1", "it looks at sixteen");
 }
 
+/// However a network is spelt, and wider than all of IPv4 too.
 #[test]
-fn long_fields_and_many_lines_cost_nothing_and_prove_nothing() {
+fn a_mapped_network_is_that_of_ipv4() {
+    for network in ["::ffff:a00:0/104", "::ffff:10.0.0.0/104", "::ffff:0:0/96", "::/0", "::ffff:10.0.0.2"] {
+        let keys = ClientKeys::new().through_x_forwarded_for([network]).unwrap();
+        let told = |peer: &str| key(&keys, peer, &lines("x-forwarded-for", &["198.51.100.9"]));
+        for peer in ["10.0.0.2", "::ffff:10.0.0.2"] {
+            let expected = if network == "::/0" { "10.0.0.2" } else { "198.51.100.9" };
+            assert_eq!(told(peer), expected, "{network} {peer}");
+        }
+    }
+}
+
+#[test]
+fn long_fields_and_many_lines_prove_nothing() {
     let keys = ClientKeys::new().behind_x_forwarded_for(2).unwrap();
     let flood = "6.6.6.6,".repeat(100_000);
     let told = |list: &[&str]| key(&keys, "10.0.0.2", &lines("x-forwarded-for", list));
@@ -107,6 +141,15 @@ fn what_cannot_be_is_an_error() {
     assert!(ClientKeys::new().ipv6_prefix(1).unwrap().ipv6_prefix(128).is_ok());
 }
 
+/// As a proxy writes what a client has sent between quotes.
+fn quoted(sent: &[u8]) -> Vec<u8> {
+    let escaped = sent.iter().flat_map(|byte| {
+        let is_special = matches!(byte, b'"' | b'\\');
+        is_special.then_some(b'\\').into_iter().chain([*byte])
+    });
+    [b'"'].into_iter().chain(escaped).chain([b'"']).collect()
+}
+
 /// What a client may send: addresses, separators, quotes, anything.
 fn sent() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let piece = prop_oneof![
@@ -125,18 +168,28 @@ fn sent() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(line, 0..4)
 }
 
+/// Two proxies, by their number and by their network.
+fn trusting(name: &str) -> [ClientKeys; 2] {
+    let (new, networks) = (ClientKeys::new, ["10.0.0.0/8"]);
+    if name == "forwarded" {
+        [new().behind_forwarded(2).unwrap(), new().through_forwarded(networks).unwrap()]
+    } else {
+        [new().behind_x_forwarded_for(2).unwrap(), new().through_x_forwarded_for(networks).unwrap()]
+    }
+}
+
 fn found(
     keys: &ClientKeys,
     name: &'static str,
     sent: &[Vec<u8>],
-    proxies: &[&str],
+    proxies: &[Vec<u8>],
     in_lines: bool,
 ) -> ClientKey {
     let mut lines = sent.to_vec();
     for written in proxies {
         match lines.last_mut().filter(|_| !in_lines) {
-            Some(line) => line.extend(format!(", {written}").bytes()),
-            None => lines.push(written.as_bytes().to_vec()),
+            Some(line) => line.extend([&b", "[..], written].concat()),
+            None => lines.push(written.clone()),
         }
     }
     let mut headers = HeaderMap::new();
@@ -153,15 +206,34 @@ proptest! {
         let expected = ClientKeys::new().key(address("198.51.100.9"), &HeaderMap::new());
         let xff = ["198.51.100.9", "10.0.0.3:81"];
         let forwarded = ["for=198.51.100.9;proto=http", "for=\"10.0.0.3:81\";by=\"[fd00::1]\""];
-        let networks = ["10.0.0.0/8"];
-        let new = ClientKeys::new;
-        for (keys, name, written) in [
-            (new().behind_x_forwarded_for(2).unwrap(), "x-forwarded-for", xff),
-            (new().through_x_forwarded_for(networks).unwrap(), "x-forwarded-for", xff),
-            (new().behind_forwarded(2).unwrap(), "forwarded", forwarded),
-            (new().through_forwarded(networks).unwrap(), "forwarded", forwarded),
-        ] {
-            prop_assert_eq!(&found(&keys, name, &sent, &written, in_lines), &expected, "{}", name);
+        for (name, written) in [("x-forwarded-for", xff), ("forwarded", forwarded)] {
+            for keys in trusting(name) {
+                let written = written.map(|text| text.as_bytes().to_vec());
+                prop_assert_eq!(&found(&keys, name, &sent, &written, in_lines), &expected, "{}", name);
+            }
+        }
+    }
+
+    /// Also where they write into their own elements what it has sent. Too much of that, and the peer is
+    /// known.
+    #[test]
+    fn a_text_that_proxies_quote_is_no_element(
+        sent in sent(),
+        hosts in [0..4_usize, 0..4_usize],
+        in_lines: bool,
+    ) {
+        let host = |at: usize| quoted(sent.get(at).map_or(&b""[..], Vec::as_slice));
+        let [further, nearer] = [(hosts[0], "198.51.100.9"), (hosts[1], "10.0.0.3")]
+            .map(|(at, seen)| [format!("for={seen};host=").as_bytes(), &host(at)].concat());
+        // With the comma and the blank before it.
+        let is_long = |element: &[u8], is_first: bool| {
+            element.len() + if in_lines || is_first { 0 } else { 2 } > 256
+        };
+        let is_known = !is_long(&further, sent.is_empty()) && !is_long(&nearer, false);
+        let seen = if is_known { "198.51.100.9" } else { "10.0.0.2" };
+        for keys in trusting("forwarded") {
+            let key = found(&keys, "forwarded", &sent, &[further.clone(), nearer.clone()], in_lines);
+            prop_assert_eq!(key.address(), Some(address(seen)));
         }
     }
 

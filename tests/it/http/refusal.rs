@@ -97,6 +97,30 @@ fn work_in_flight_is_busy_or_never() {
     assert_eq!(Refusal::from(joint.try_acquire().unwrap_err()).verdict(), Verdict::Later { wait });
 }
 
+/// A server that shuts down. Nobody has asked too often, and nothing is in flight.
+#[cfg(feature = "tokio")]
+#[tokio::test]
+async fn a_queue_that_is_closed_is_no_fault_of_the_client() {
+    use tollgate::wait::{Entry, Queue, Rest, TokioTimer};
+    let queue = Queue::new(Bucket::new(quota!("1/s")), Duration::from_secs(5), TokioTimer);
+    queue.close(Rest::Refuse);
+    let refusal = Refusal::from(queue.acquire(Entry::new(1)).await.unwrap_err()).named("n");
+    assert_eq!((refusal.verdict(), refusal.status().as_u16()), (Verdict::Closed, 503));
+    assert_eq!((refusal.is_final(), refusal.wait()), (false, None));
+    assert_eq!(refusal.or_after(Duration::from_secs(3)).wait(), Some(Duration::from_secs(3)));
+    let problem = refusal.problem();
+    assert_eq!(problem["detail"], "The limit `n` is closed: try again later.");
+    let kind = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+    assert_eq!((&problem["type"], &problem["status"]), (&kind.into(), &503.into()));
+    assert_eq!(refusal.grpc().code(), 14);
+    let result = refusal.tool_result();
+    assert_eq!((&result.json()["outcome"], &result.json()["retry"]), (&"try_later".into(), &true.into()));
+    assert_eq!(
+        result.sentence(),
+        "Not now: the limit `n` is closed. Wait a little, then make the same call again."
+    );
+}
+
 #[cfg(feature = "budget")]
 #[test]
 fn the_limit_that_refused_among_several_is_named() {

@@ -167,17 +167,69 @@ fn each_end_is_told_apart() {
     assert_eq!(told.take(), "Dropped dropped", "before there was a response");
 }
 
+/// Trailers are the last frame there is, and of a length that is told no more than that is sent: servers ask
+/// no further, whether or not the body tells its end.
 #[test]
-fn a_refusal_has_no_grant() {
+fn a_body_that_was_sent_in_full_is_complete() {
+    let trailers = || HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
+    let told_after = |length: &'static str, body: fn() -> Frames, frames: usize| {
+        let (told, mut service) = watched(move |_| {
+            Ok(Response::builder().header("content-length", length).body(body().of_unknown_size()).unwrap())
+        });
+        let mut body = call(&mut service, "").unwrap().into_body();
+        for _ in 0..frames {
+            assert!(frame(&mut body).is_some());
+        }
+        drop(body);
+        told.take()
+    };
+    let telling: fn() -> Frames = || Frames::of(&["ab", "", "cd"]);
+    let silent: fn() -> Frames = || Frames::of(&["ab", "", "cd"]).without_telling();
+    for body in [telling, silent] {
+        assert_eq!(told_after("4", body, 3), "200 OK 1 Complete dropped");
+        assert_eq!(told_after("4", body, 2), "200 OK 1 Dropped dropped", "two bytes are left");
+        assert_eq!(told_after("4", body, 0), "200 OK 1 Dropped dropped", "as the answer to HEAD");
+    }
+    assert_eq!(told_after("x", silent, 3), "200 OK 1 Dropped dropped", "a length that nobody understands");
+    assert_eq!(told_after("0", || Frames::of(&[]).without_telling(), 0), "200 OK 1 Complete dropped");
+    assert_eq!(told_after("4", || Frames::of(&["ab", "cd"]).then_fail(), 3), "200 OK 1 BodyFailed dropped");
+
+    for tells_its_end in [true, false] {
+        let (told, mut service) = watched(move |_| {
+            let body = Frames::of(&["a"]).then_trailers(trailers());
+            Ok(Response::new(if tells_its_end { body } else { body.without_telling() }))
+        });
+        let mut body = call(&mut service, "").unwrap().into_body();
+        assert!(frame(&mut body).is_some() && frame(&mut body).is_some());
+        assert_eq!(told.take(), "200 OK 0 1 trailers Complete dropped");
+    }
+
+    // Without the field a server takes the length of the body itself.
+    let (told, mut service) = watched(|_| Ok(Response::new(Frames::of(&["a", "b"]).without_telling())));
+    let mut body = call(&mut service, "").unwrap().into_body();
+    assert!(frame(&mut body).is_some() && frame(&mut body).is_some());
+    drop(body);
+    assert_eq!(told.take(), "200 OK 0 Complete dropped");
+}
+
+#[test]
+fn a_refusal_is_made_once_and_its_body_is_passed_on() {
     let told = Told::default();
-    let admit = |_: &mut Asked| Err::<Held<()>, _>("no");
-    let service = LimitLayer::new(admit, |_: &Asked, no: &str| {
-        told.note(no);
+    let admit = |_: &mut Asked| Err::<Watching, _>("no");
+    let service = LimitLayer::new(admit, |asked: &Asked, no: &str| {
+        told.note(format!("{no} {}", asked.body()));
         refusal()
     });
-    let mut body = call(&mut service.layer(Serve::new(two_chunks)), "").unwrap().into_body();
-    assert!(frame(&mut body).is_some() && frame(&mut body).is_none());
-    assert_eq!(told.take(), "no");
+    let inner = Serve::new(two_chunks);
+    let calls = inner.calls();
+    let response = call(&mut service.layer(inner), "thanks").unwrap();
+    assert_eq!((response.status().as_u16(), told.take().as_str()), (429, "no thanks"));
+    let mut body = response.into_body();
+    assert_eq!(body.size_hint().exact(), Some(2));
+    assert_eq!(frame(&mut body).unwrap().unwrap().into_data().unwrap(), b"no");
+    assert!(body.is_end_stream() && frame(&mut body).is_none());
+    drop(body);
+    assert_eq!((told.take().as_str(), calls.load(Ordering::Relaxed)), ("", 0));
 }
 
 /// A charge by the status: known before the body, which may take long.

@@ -72,18 +72,53 @@ fn a_request_ends_with_its_body_and_by_its_status() {
     assert_eq!(measured(fails, 2), "failed 3");
 }
 
+/// What OpenTelemetry's conventions for servers have of each code; one that there is not is `UNKNOWN`.
 #[test]
 fn a_call_of_grpc_ends_by_the_status_in_its_trailers_or_headers() {
-    let codes =
-        [("0", "succeeded"), ("5", "succeeded"), ("8", "refused"), ("13", "failed"), ("14", "failed")];
-    for (code, outcome) in codes {
-        let trailers = |_: Asked| Ok(Response::new(Frames::of(&["a"]).then_trailers(grpc(code))));
-        assert_eq!(measured(trailers, 2), format!("{outcome} 3"), "{code}");
-        let headers = |_: Asked| {
-            let mut response = Response::new(Frames::of(&[]));
-            *response.headers_mut() = grpc(code);
-            Ok(response)
-        };
-        assert_eq!(measured(headers, 0), format!("{outcome} 1"), "{code}");
+    let succeeded = ["0", "1", "3", "5", "6", "7", "9", "10", "11", "16"].map(|code| (code, "succeeded"));
+    let failed = ["2", "4", "12", "13", "14", "15", "17", "-1", "", "OK"].map(|code| (code, "failed"));
+    for (code, outcome) in [&succeeded[..], &failed, &[("8", "refused")]].concat() {
+        for answer in [Response::new, of_grpc] {
+            let trailers = |_: Asked| Ok(answer(Frames::of(&["a"]).then_trailers(grpc(code))));
+            assert_eq!(measured(trailers, 2), format!("{outcome} 3"), "{code}");
+            let headers = |_: Asked| {
+                let mut response = answer(Frames::of(&[]));
+                response.headers_mut().extend(grpc(code));
+                Ok(response)
+            };
+            assert_eq!(measured(headers, 0), format!("{outcome} 1"), "{code}");
+        }
     }
+}
+
+/// HTTP's status is 200 there, whatever comes of the call.
+#[test]
+fn a_call_of_grpc_without_a_status_has_not_succeeded() {
+    let frames = || Frames::of(&["a"]).then_trailers(HeaderMap::new());
+    assert_eq!(measured(|_| Ok(of_grpc(frames())), 2), "failed 3");
+    assert_eq!(measured(|_| Ok(of_grpc(Frames::of(&[]))), 0), "failed 1");
+    assert_eq!(measured(|_| Ok(of_grpc(frames())), 1), "dropped 2", "the client has gone");
+    let typed = |text: &'static str| {
+        move |_: Asked| Ok(Response::builder().header("content-type", text).body(Frames::of(&["a"])).unwrap())
+    };
+    for text in ["application/grpc+proto", "application/grpc;x=y", "Application/gRPC"] {
+        assert_eq!(measured(typed(text), 1), "failed 2", "{text}");
+    }
+    for text in ["application/grpc-web+proto", "text/plain"] {
+        assert_eq!(measured(typed(text), 1), "succeeded 2", "{text}: it has no trailers, or none of HTTP");
+    }
+    let refused = |status: u16| {
+        move |_: Asked| {
+            let mut response = of_grpc(Frames::of(&[]));
+            *response.status_mut() = status.try_into().unwrap();
+            Ok(response)
+        }
+    };
+    assert_eq!(measured(refused(429), 0), "refused 1", "by a proxy that knows no gRPC");
+    assert_eq!(measured(refused(503), 0), "failed 1");
+}
+
+/// Messages come as they are made, so the size of such a body is not known.
+fn of_grpc(body: Frames) -> Response<Frames> {
+    Response::builder().header("content-type", "application/grpc").body(body.of_unknown_size()).unwrap()
 }

@@ -24,12 +24,17 @@ pub(crate) struct Frames {
     rest: VecDeque<Result<Frame<&'static [u8]>, Down>>,
     /// Whether it tells its end before it is asked once more.
     tells_its_end: bool,
+    tells_its_size: bool,
 }
 
 impl Frames {
     pub(crate) fn of(chunks: &[&'static str]) -> Self {
         let rest = chunks.iter().map(|chunk| Ok(Frame::data(chunk.as_bytes()))).collect();
-        Self { rest, tells_its_end: true }
+        Self { rest, tells_its_end: true, tells_its_size: true }
+    }
+
+    pub(crate) fn of_unknown_size(self) -> Self {
+        Self { tells_its_size: false, ..self }
     }
 
     pub(crate) fn without_telling(self) -> Self {
@@ -63,7 +68,9 @@ impl Body for Frames {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.rest.len() as u64)
+        let data = self.rest.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
+        let bytes = data.map(|data| data.len() as u64).sum();
+        if self.tells_its_size { SizeHint::with_exact(bytes) } else { SizeHint::new() }
     }
 }
 

@@ -1,19 +1,22 @@
 //! Requests that wait for their tokens, on tokio's clock, which stands still while someone works.
 
-use std::sync::Arc;
+use std::future::{Ready, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use http::{Request, Response};
 use tokio::time::{Instant, sleep, timeout};
 use tollgate::inflight::{InFlight, NoPermit};
-use tollgate::tower::{Awaiting, Wait, WaitLayer};
+use tollgate::tower::{Awaiting, End, PermitLayer, Wait, WaitLayer, on_end};
 use tollgate::wait::{Entry, Queue, Refused, TokioClock, TokioTimer};
 use tollgate::{Bucket, Denied, quota};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::support::{Answer, Asked, Frames, Serve, is_ready, refusal};
+use super::support::{Answer, Asked, Down, Frames, Serve, is_ready, refusal};
 
 type Cost = fn(&Asked) -> u64;
 type Tokens = Awaiting<Arc<Bucket<TokioClock>>, TokioTimer, Cost>;
@@ -68,7 +71,7 @@ async fn nothing_is_free_of_waiting_and_too_much_is_never_waited_for() {
     assert_eq!(bucket.peek().available(), 1, "who gave up gave its place back");
 }
 
-/// The service that was ready waits along with the request; the clone in its place is asked anew.
+/// The service is asked when it is the request's turn, and called when it is ready: the same one.
 #[tokio::test(start_paused = true)]
 async fn the_service_that_was_ready_is_called() {
     let bucket = Arc::new(Bucket::with_clock(quota!("1/s"), TokioClock::new()));
@@ -81,6 +84,86 @@ async fn the_service_that_was_ready_is_called() {
             "or else it panics"
         );
     }
+}
+
+/// Who waits for tokens keeps no permit from others, and none is taken before the tokens are there.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_tokens_holds_no_permit() {
+    let running = Arc::new(InFlight::new(1).unwrap());
+    let permits = PermitLayer::new(Arc::clone(&running), |_: &Asked, _: NoPermit| refusal());
+    let inside = permits.layer(Serve::new(one_chunk));
+    let bucket = Arc::new(Bucket::with_clock(quota!("1/s"), TokioClock::new()));
+    let cost: Cost = |request| request.body().len() as u64;
+    let refuse: fn(&Asked, Denied) -> _ = |_, _| refusal().map(Into::into);
+    let wait = WaitLayer::by(Arc::clone(&bucket), TokioTimer, Duration::MAX, cost, refuse);
+    let mut service = wait.layer(inside.clone());
+    let mut call = |text: &str| {
+        assert!(is_ready(&mut service), "whoever has the permit");
+        Box::pin(service.call(Request::new(text.to_string())))
+    };
+    drop(call("a").await.unwrap());
+    let mut waiting = call("a");
+    assert!(timeout(Duration::from_millis(500), &mut waiting).await.is_err());
+    assert_eq!((running.in_use(), running.waiting()), (0, 0), "it waits for its token alone");
+
+    let mut other = inside.clone();
+    assert!(is_ready(&mut other));
+    let other = other.call(Request::new("free to go".to_string())).await.unwrap();
+    assert!(timeout(Duration::from_secs(2), &mut waiting).await.is_err());
+    assert_eq!((running.in_use(), running.waiting()), (1, 1), "now it waits for the permit");
+    assert_eq!(bucket.peek().available(), 1, "its token is spent");
+    drop(other);
+    let response = waiting.await.unwrap();
+    assert_eq!((response.status().as_u16(), running.in_use()), (200, 1));
+    drop(response);
+    assert_eq!(running.in_use(), 0);
+
+    let held = running.try_acquire().unwrap();
+    let mut waiting = call("a");
+    assert!(timeout(Duration::from_secs(1), &mut waiting).await.is_err());
+    assert_eq!(running.waiting(), 1);
+    drop(waiting);
+    drop(held);
+    assert_eq!((running.in_use(), running.waiting()), (0, 0), "who gave up stands in no line");
+}
+
+/// Not ready, broken, or a panic: of what was granted it is told all the same.
+#[test]
+fn what_was_granted_ends_with_the_service() {
+    #[derive(Clone)]
+    struct Broken(Poll<Result<(), Down>>);
+    impl Service<Asked> for Broken {
+        type Response = Response<Frames>;
+        type Error = Down;
+        type Future = Ready<Answer>;
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Down>> {
+            self.0
+        }
+        fn call(&mut self, _: Asked) -> Self::Future {
+            panic!("a service may panic when it is called")
+        }
+    }
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let admit = {
+        let ends = Arc::clone(&ends);
+        move |_: &mut Asked| {
+            ready(Ok::<_, ()>(on_end(Arc::clone(&ends), |ends, end| ends.lock().unwrap().push(end))))
+        }
+    };
+    let layer = WaitLayer::new(admit, |_: &Asked, ()| refusal());
+    let told_of = |readiness| {
+        let mut service = layer.layer(Broken(readiness));
+        assert!(is_ready(&mut service), "it promises nothing");
+        let mut turn = Box::pin(service.call(Request::new(String::new())));
+        let mut poll = || turn.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let answer = catch_unwind(AssertUnwindSafe(|| poll().map(Result::err))).ok();
+        drop(turn);
+        (answer, ends.lock().unwrap().pop())
+    };
+    assert_eq!(told_of(Poll::Pending), (Some(Poll::Pending), Some(End::Dropped)));
+    let broken = Poll::Ready(Err(Down));
+    assert_eq!(told_of(broken), (Some(Poll::Ready(Some(Down))), Some(End::ServiceFailed)));
+    assert_eq!(told_of(Poll::Ready(Ok(()))), (None, Some(End::Dropped)));
 }
 
 /// Whatever is awaited decides: a queue in which classes have an order.
