@@ -97,8 +97,9 @@ impl Rate {
         if issued == u64::MAX {
             return u64::MAX;
         }
-        let is_exact = self.part == 0 && self.whole != 0;
-        if is_exact { issued.div_ceil(self.whole) } else { self.reached_binary(issued) }
+        // No rate is zero, but the compiler cannot know that, and would panic.
+        let whole = if self.whole == 0 { 1 } else { self.whole };
+        if self.part == 0 { issued.div_ceil(whole) } else { self.reached_binary(issued) }
     }
 
     /// The smallest `t` with `t * multiplier >= issued * 2^shift`: a division of up to 191 bits by 64, in two limbs.
@@ -113,7 +114,7 @@ impl Rate {
         }
         // A multiplier of 64 bits, so that there is nothing in the bits that are shifted out of the part.
         let bits = u64::BITS - self.whole.leading_zeros();
-        let multiplier = self.whole << (64 - bits) | self.part >> bits;
+        let multiplier = (self.whole << (64 - bits)) + (self.part >> bits);
         (issued << (64 - bits)).div_ceil(multiplier as u128) as u64
     }
 

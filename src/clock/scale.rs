@@ -28,7 +28,7 @@ impl Scale {
     /// The scale in 2^-`bits`, rounded down; `bits` is from 1 to 63.
     #[cfg(feature = "shared-memory")]
     pub(crate) const fn to_fixed(self, bits: u32) -> u64 {
-        self.whole << bits | self.part >> (64 - bits)
+        (self.whole << bits) + (self.part >> (64 - bits))
     }
 
     /// Nanoseconds in so many ticks, rounded down.
