@@ -73,7 +73,7 @@ impl Rate {
 
     /// `multiplier / 2^shift` with a shift from 60 to 127.
     const fn binary(multiplier: u64, shift: u32) -> Self {
-        if shift > 64 {
+        if shift >= 64 {
             return Self { whole: 0, part: multiplier, right: shift - 64 };
         }
         let fixed = (multiplier as u128) << (64 - shift);
