@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use redis::aio::ConnectionLike;
 use tokio::runtime::Handle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::RedisInFlight;
 use super::name::Name;
@@ -52,7 +52,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
         self.name.weight
     }
 
-    /// For at least so long it is still held, if the server's clock does not step; zero if the lease may be over.
+    /// For at least so long it is still held, if the server's clock does not step; zero if the lease may be over, or
+    /// [is lost](NotRenewed::Lost).
     pub fn remaining(&self) -> Duration {
         self.ends.saturating_duration_since(Instant::now())
     }
@@ -75,13 +76,14 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
                 Ok(())
             }
             _ => {
-                self.held = false;
+                (self.held, self.ends) = (false, asked);
                 Err(LeaseLost.into())
             }
         }
     }
 
-    /// Renews it every third of the lease while the work runs.
+    /// Renews it every third of the lease while the work runs. An answer is waited for no longer than the lease lasts, whatever
+    /// the deadline is.
     ///
     /// # Errors
     ///
@@ -117,10 +119,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
     async fn renew_until_lost(&mut self) -> LeaseLost {
         loop {
             sleep((self.of.lease() / 3).min(self.remaining())).await;
-            match self.renew().await {
-                Err(NotRenewed::Lost(lost)) => return lost,
-                Err(NotRenewed::Store(_)) if self.remaining().is_zero() => return LeaseLost,
-                _ => {}
+            match timeout(self.remaining(), self.renew()).await {
+                Ok(Err(NotRenewed::Lost(lost))) => return lost,
+                Err(_) => return LeaseLost,
+                Ok(Err(NotRenewed::Store(_))) if self.remaining().is_zero() => return LeaseLost,
+                Ok(_) => {}
             }
         }
     }
