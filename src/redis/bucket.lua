@@ -64,6 +64,13 @@ local function charge(bucket, cost)
   bucket.deficit = math.min(MOST, bucket.deficit + cost)
 end
 
+-- What shares have admitted while there was no answer. It is told again when the answer was lost, so it makes no more debt than
+-- the whole.
+local function owe(bucket, cost, whole)
+  local most = math.min(MOST, bucket.capacity + whole)
+  bucket.deficit = math.max(bucket.deficit, math.min(most, bucket.deficit + cost))
+end
+
 -- Counts what is given back, by which a later one knows what is still due.
 local function give(bucket, units)
   units = math.min(units, bucket.deficit)
@@ -146,8 +153,9 @@ elseif verb == 'lend' then
   end
   return lent
 elseif verb == 'draw' then
-  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first what is owed.
-  charge(bucket, number(4))
+  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first what is owed, up to
+  -- a whole.
+  owe(bucket, number(4), number(5))
   local paused, there = math.max(0, bucket.hold - bucket.last), 0
   if paused == 0 then
     there = math.max(0, math.floor((bucket.capacity - bucket.deficit) / bucket.q))
@@ -160,6 +168,8 @@ elseif verb == 'draw' then
   return { lent, there - lent, wait(bucket, bucket.q), paused }
 elseif verb == 'charge' then
   charge(bucket, number(1))
+elseif verb == 'owe' then
+  owe(bucket, number(1), number(2))
 elseif verb == 'refund' then
   give(bucket, number(1))
 elseif verb == 'settle' then

@@ -217,6 +217,12 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         }
     }
 
+    /// Charges `cost` tokens, as [`charge`](Self::charge), but makes no more debt by it than `whole` tokens. What is owed already
+    /// stays.
+    pub(super) async fn owe(&self, cost: u64, whole: u64) -> Result<(), StoreError> {
+        self.tell("owe", &[self.scale.units(cost), self.scale.units(whole)]).await
+    }
+
     pub(super) async fn settle(
         &self,
         estimate: u64,

@@ -50,8 +50,9 @@
 //! # Failure
 //!
 //! Every call has a deadline, and answers [`StoreError`] when the server does not answer well in time. Nothing is sent twice: a
-//! reply that was lost may have been a decision that counted, and the caller is told that it is not known. Sent again is only what
-//! was not run: `NOSCRIPT`, after which the script is sent whole, and `MOVED`. A server's clock that steps back counts as one that
+//! reply that was lost may have been a decision that counted, and the caller is told that it is not known. Sent again is what was
+//! not run: `NOSCRIPT`, after which the script is sent whole, and `MOVED`; and what a share for outages has admitted, until the
+//! server says that it knows, which makes no more debt than one capacity. A server's clock that steps back counts as one that
 //! stands. A server that is out of memory refuses what would write, which is told, and loses nothing.
 //!
 //! After a restart a server knows what it has written down: with `appendfsync always` everything, with nothing on disk nothing, and
@@ -73,6 +74,7 @@
 //!   is on the server.
 
 mod all_of;
+mod asking;
 mod bucket;
 mod circuit;
 mod error;

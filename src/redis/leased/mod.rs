@@ -18,6 +18,7 @@ pub use self::plan::{LeasePlan, LeasePlanError};
 use self::pot::{Pot, Still, Tap};
 pub use self::shard::LeaseShard;
 pub use self::supply::Supply;
+use super::asking;
 use super::bucket::RedisBucket;
 use super::error::{Refused, StoreError};
 use super::outage::{DecidedBy, OutageState};
@@ -247,19 +248,7 @@ impl<C: ConnectionLike + Clone> Leased<C> {
     async fn acquire_of_the_store(&self, cost: u64) -> Result<DecidedBy, Refused> {
         self.bucket.check(cost)?;
         while !self.pot.is_closed() {
-            let asked = match self.pot.fallback.ask() {
-                Err(error) => Err(error.into()),
-                Ok(call) => {
-                    let asked = self.bucket.try_acquire_n(cost).await;
-                    if let Err(Refused::Store(_)) = asked {
-                        call.failed()
-                    } else {
-                        call.answered()
-                    }
-                    asked
-                }
-            };
-            match asked {
+            match asking::try_acquire_n(&self.bucket, &self.pot.fallback, cost).await {
                 Ok(()) => return Ok(DecidedBy::Store),
                 Err(Refused::Denied(denied)) => tokio::time::sleep(denied.wait().unwrap_or_default()).await,
                 Err(Refused::Store(error)) => {

@@ -202,22 +202,22 @@ impl<C: ConnectionLike + Clone> Supply<C> {
             Err(error) => return self.fail(error),
         };
         let owed = pot.fallback.owed();
-        match self.ask(least, most, owed.as_ref().map_or(0, Owed::cost)).await {
+        let answer = self.ask(least, most, owed.as_ref()).await;
+        call.ended(answer.is_ok());
+        match answer {
             Ok(drawn) => {
-                call.answered();
                 owed.into_iter().for_each(Owed::charged);
                 self.pause(drawn.paused);
                 Some(drawn)
             }
-            Err(error) => {
-                call.failed();
-                self.fail(error)
-            }
+            Err(error) => self.fail(error),
         }
     }
 
-    async fn ask(&self, least: u64, most: u64, owed: u64) -> Result<Drawn, StoreError> {
-        let numbers = [least, most, self.parts, self.bucket.scale().units(owed)];
+    async fn ask(&self, least: u64, most: u64, owed: Option<&Owed<'_>>) -> Result<Drawn, StoreError> {
+        let (owed, whole) = owed.map_or((0, 0), |owed| (owed.cost(), owed.whole()));
+        let scale = self.bucket.scale();
+        let numbers = [least, most, self.parts, scale.units(owed), scale.units(whole)];
         let answer: Vec<u64> = self.bucket.ask("draw", &numbers).await?;
         match answer[..] {
             [lent, left, wait, paused] if lent <= most => {
@@ -291,10 +291,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         if taken == 0 {
             return;
         }
-        match self.bucket.refund(taken).await {
-            Ok(()) => call.answered(),
-            Err(_) => call.failed(),
-        }
+        call.ended(self.bucket.refund(taken).await.is_ok());
     }
 
     /// A pause of the key holds for what has been drawn, too.

@@ -11,7 +11,7 @@ use tollgate::{Denied, Limiter, Quota, quota};
 
 use super::PATIENCE;
 use super::path::Path;
-use super::proxy::stalled;
+use super::proxy::{Fate, Proxy, stalled};
 use super::server::{Server, client};
 
 const KEY: &str = "{limits}:leased";
@@ -294,6 +294,46 @@ async fn a_cost_above_the_lease_is_asked_of_the_store() {
     assert!(matches!(never, Refused::Denied(Denied::OverCapacity { capacity: 36, .. })), "{never}");
     limit.close().await.unwrap();
     assert_eq!(available(&server, plan).await, 36 - 17);
+}
+
+/// Also by a cost that is asked of it directly, and also if nothing is drawn.
+#[tokio::test]
+async fn what_the_share_has_admitted_is_charged_before_the_store_is_asked_again() {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let plan = plan(quota!("1/h burst 100"), 4, 16);
+    let circuit = Circuit::new(1, Duration::from_millis(5), Duration::from_millis(40)).unwrap();
+    let limit = Leased::builder(path.connect().await, KEY, plan).circuit(circuit).deadline(PATIENCE);
+    let (limit, _supply) = limit.outage(Outage::Share { instances: 4 }).build().unwrap();
+    path.cut();
+    assert_eq!(limit.acquire_n(17).await.unwrap(), DecidedBy::Fallback);
+    path.open();
+    until(async || limit.acquire_n(18).await.is_ok_and(|by| by == DecidedBy::Store)).await;
+    assert_eq!(limit.state().uncharged, 0);
+    assert_eq!(available(&server, plan).await, 36 - 17 - 18);
+}
+
+#[tokio::test]
+async fn a_charge_whose_answers_are_lost_makes_no_more_debt_than_the_whole() {
+    let server = Server::start();
+    let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
+    // The script is known, so that one draw is one request.
+    assert_eq!(available(&server, plan).await, 36);
+    let proxy = Proxy::to(server.address());
+    proxy.set(Fate::Lost);
+    let lossy = client(proxy.address).get_multiplexed_async_connection().await.unwrap();
+    let limit = Leased::builder(lossy, KEY, plan).deadline(Duration::from_millis(20));
+    let never = Circuit::new(u32::MAX, Duration::from_secs(1), Duration::from_secs(1)).unwrap();
+    let (limit, supply) = limit.circuit(never).outage(Outage::Share { instances: 4 }).build().unwrap();
+    tokio::spawn(supply.run());
+    until(async || limit.try_acquire() == Ok(DecidedBy::Fallback) && limit.state().admitted == 25).await;
+    let told = proxy.scripts();
+    until(async || proxy.scripts() > told + 10).await;
+    let debt = root(&server, plan).await.peek().await.unwrap().debt;
+    // Of the whole, and not of what the leases leave to the key.
+    assert_eq!(debt, 100);
+    // Nobody said that it was told; while it is told again it is on its way.
+    until(async || limit.state().uncharged == 25).await;
 }
 
 #[tokio::test]

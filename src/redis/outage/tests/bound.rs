@@ -12,6 +12,9 @@ const MS: u64 = 1_000_000;
 /// Tokens are counted in ninths: a third of a token is issued in a millisecond, a ninth to each share.
 const NINTHS: u64 = 9;
 
+/// The capacity of the whole, in tokens.
+const WHOLE: u64 = 30;
+
 /// Something that was admitted, by the store or by an instance's share, or the charge for what a share had admitted.
 #[derive(Clone, Copy, Debug)]
 struct Event {
@@ -29,6 +32,7 @@ enum By {
 
 struct Course {
     clock: Arc<Manual>,
+    /// In ninths.
     store: Bucket<Arc<Manual>>,
     shares: Vec<Fallback<Arc<Manual>>>,
     cut: [bool; INSTANCES],
@@ -38,11 +42,11 @@ struct Course {
 
 impl Course {
     fn new(seed: u64) -> Self {
-        let (quota, clock) = (quota!("1/3ms burst 30"), Arc::new(Manual::new()));
+        let (quota, clock) = (quota!("1/3ms").burst(WHOLE).unwrap(), Arc::new(Manual::new()));
         let rule = Outage::Share { instances: INSTANCES as u32 };
         let share = || Fallback::with_clock(rule, quota, Circuit::default(), Arc::clone(&clock)).unwrap();
         Self {
-            store: Bucket::with_clock(quota, Arc::clone(&clock)),
+            store: Bucket::with_clock(quota!("3/ms").burst(WHOLE * NINTHS).unwrap(), Arc::clone(&clock)),
             shares: (0..INSTANCES).map(|_| share()).collect(),
             cut: [false; INSTANCES],
             events: Vec::new(),
@@ -63,7 +67,9 @@ impl Course {
 
     fn step(&mut self) {
         let (instance, cost) = (self.below(INSTANCES as u64) as usize, 1 + self.below(12));
-        match self.below(12) {
+        match self.below(14) {
+            12 => drop(self.store.charge(cost * NINTHS)),
+            13 => self.tell_in_vain(instance),
             0 => self.cut[instance] = true,
             1 | 2 => self.cut[instance] = false,
             3 => {
@@ -82,16 +88,31 @@ impl Course {
     /// As a guarded bucket does: what is owed first.
     fn ask(&mut self, instance: usize, cost: u64) {
         let owed = self.shares[instance].owed().map(|owed| {
+            self.make_up(&owed);
             let cost = owed.cost();
-            self.store.charge(cost);
             owed.charged();
             cost
         });
         // Also where nothing is owed any more, the share's account is settled.
         self.note(owed.unwrap_or(0), By::Charge(instance));
-        if self.store.try_acquire_n(cost).is_ok() {
+        if self.store.try_acquire_n(cost * NINTHS).is_ok() {
             self.note(cost, By::Store);
         }
+    }
+
+    /// The store hears it, and its answer is lost.
+    fn tell_in_vain(&self, instance: usize) {
+        if let Some(owed) = self.shares[instance].owed() {
+            self.make_up(&owed);
+        }
+    }
+
+    /// As the script does: no more debt than the whole.
+    fn make_up(&self, owed: &Owed<'_, Arc<Manual>>) {
+        let most = (owed.whole() * NINTHS).saturating_sub(self.store.peek().debt());
+        let cost = owed.cost() * NINTHS;
+        let there = self.store.peek().available();
+        let _stays = self.store.charge(cost.min(most.saturating_add(there)));
     }
 
     fn check(&self) {
@@ -113,7 +134,7 @@ impl Course {
         let asked = (first..=last).rev().find(|at| self.events[*at].by == By::Store).unwrap_or(first);
         let of_shares: u64 =
             (0..INSTANCES).map(|instance| self.of_a_share(instance, first, asked, last)).sum();
-        30 * NINTHS + 3 * span + of_shares
+        WHOLE * NINTHS + 3 * span + of_shares
     }
 
     /// What an instance's share may add: refill for the time of each charge, and once its capacity if it is pending.
@@ -163,5 +184,5 @@ fn a_short_outage_costs_no_burst() {
     let of_the_store = course.events.iter().filter(|event| event.by == By::Store).count();
     assert_eq!(of_the_store, 2);
     assert!(course.store.try_acquire().is_err());
-    assert_eq!(course.store.peek().debt(), 2);
+    assert_eq!(course.store.peek().debt(), 2 * NINTHS);
 }
