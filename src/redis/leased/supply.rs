@@ -22,8 +22,8 @@ const SPAN: Nanos = Nanos::new(100_000_000);
 /// While nothing is spent, the store is looked at so often.
 const IDLE: Nanos = Nanos::new(1_000_000_000);
 
-/// A store that has too little, and is not half full, is asked again after this part of the time in which it would fill up, but
-/// not later than after `LONGEST_PACE`: by then it has not filled up, and no refill is lost.
+/// A store that has nothing, or too little and is not half full, is asked again after this part of the time in which it would fill
+/// up, but not later than after `LONGEST_PACE`: by then it has not filled up, and no refill is lost.
 const PACES_TO_FULL: u128 = 32;
 const LONGEST_PACE: u128 = 5_000_000;
 
@@ -131,7 +131,8 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         if self.pot.fallback.is_failing() {
             self.answer_without_the_store();
         }
-        if self.want() == 0 {
+        // Not while all are refused: each of them would ring.
+        if self.want() == 0 && self.paused_until.is_none() {
             self.pot.arm(self.demand.low().max(1));
         }
         // Again, for nobody rang before.
@@ -186,7 +187,8 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         self.pot.took(self.pot.now().saturating_sub(begin));
         let wait = if drawn.lent > 0 { Nanos::ZERO } else { drawn.wait };
         self.expected = begin.saturating_add(wait);
-        if drawn.lent < want && drawn.left < self.bucket.quota().capacity() / 2 {
+        let has_little = drawn.left < self.bucket.quota().capacity() / 2;
+        if drawn.lent == 0 || (drawn.lent < want && has_little) {
             // What others give back may come before refill does.
             self.due = begin.saturating_add(self.pace.max(wait.min(IDLE)));
         }

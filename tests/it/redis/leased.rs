@@ -1,11 +1,15 @@
 //! Leases, in one process.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use redis::aio::{ConnectionLike, ConnectionManager};
 use tollgate::redis::{
     Circuit, CircuitState, DecidedBy, LeasePlan, Leased, LeasedError, NotRepresentable, Outage, RedisBucket,
-    Refused, StoreError,
+    Refused, StoreError, Supply,
 };
 use tollgate::{Denied, Limiter, Quota, quota};
 
@@ -27,6 +31,21 @@ async fn leased(path: &Path, plan: LeasePlan, outage: Outage) -> Leased<Connecti
     let (limit, supply) = limit.deadline(PATIENCE).build().unwrap();
     tokio::spawn(supply.run());
     limit
+}
+
+/// Lets it run, and tells how often it has been woken.
+fn watched(supply: Supply<impl ConnectionLike + Clone + Send + Sync + 'static>) -> Arc<AtomicU64> {
+    let woken = Arc::new(AtomicU64::new(0));
+    let counts = Arc::clone(&woken);
+    tokio::spawn(async move {
+        let mut runs = pin!(supply.run());
+        poll_fn(|context| {
+            counts.fetch_add(1, Ordering::SeqCst);
+            runs.as_mut().poll(context)
+        })
+        .await;
+    });
+    woken
 }
 
 /// What the key in the store has.
@@ -199,6 +218,23 @@ async fn what_dies_loses_its_lease() {
     assert!((32..=36 - held).contains(&available(&server, plan).await));
 }
 
+/// A key of one token is never half full, nor less than that.
+#[tokio::test]
+async fn a_store_of_one_token_is_not_asked_without_a_pause() {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let plan = LeasePlan::new(&quota!("1/h burst 2"), 1).unwrap();
+    assert_eq!(plan.root_capacity(), 1);
+    let limit = leased(&path, plan, Outage::Deny).await;
+    limit.acquire().await.unwrap();
+    assert!(limit.try_acquire().is_err());
+    let (begin, before) = (Instant::now(), path.scripts());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let scripts = path.scripts() - before;
+    let most = 10 + begin.elapsed().as_millis() as u64 / 5;
+    assert!(scripts <= most, "{scripts} draws of an empty key, not {most}");
+}
+
 #[tokio::test]
 async fn a_draw_whose_answer_is_lost_is_not_believed() {
     let server = Server::start();
@@ -350,6 +386,26 @@ async fn a_pause_of_the_key_holds_for_what_was_drawn() {
     assert!(limit.held() > 0, "they are there, and are not spent");
     root.resume().await.unwrap();
     until(async || limit.try_acquire().is_ok()).await;
+}
+
+#[tokio::test]
+async fn who_is_refused_during_a_pause_does_not_wake_what_draws() {
+    let server = Server::start();
+    let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
+    root(&server, plan).await.pause_for(Duration::from_secs(600)).await.unwrap();
+    let limit = Leased::builder(server.connect().await, KEY, plan).deadline(PATIENCE);
+    let (limit, supply) = limit.build().unwrap();
+    let woken = watched(supply);
+    until(async || limit.try_acquire().is_err_and(|denied| denied.wait() > Some(Duration::from_secs(500))))
+        .await;
+    let (begin, before) = (Instant::now(), woken.load(Ordering::SeqCst));
+    for _ in 0..300 {
+        assert!(limit.try_acquire().is_err());
+        tokio::task::yield_now().await;
+    }
+    let often = woken.load(Ordering::SeqCst) - before;
+    // It looks at the store every second.
+    assert!(often <= 5 + 10 * begin.elapsed().as_secs(), "{often} times");
 }
 
 /// Spends what the lease holds, and then sees who decides.
