@@ -18,6 +18,8 @@ pub(super) struct Line {
     total: u64,
     /// Those who have given up are taken out when so many are in line.
     sweep_at: usize,
+    /// Whether anybody has ever drawn for them.
+    begun: bool,
     closed: bool,
     /// They are told what became of the lease.
     closers: Vec<oneshot::Sender<Outcome>>,
@@ -89,6 +91,11 @@ impl Line {
         self.sweep_at = self.waiting.len().saturating_mul(2).max(FEWEST);
     }
 
+    /// Somebody draws.
+    pub(super) fn begin(&mut self) {
+        self.begun = true;
+    }
+
     /// Nobody enters any more.
     pub(super) fn close(&mut self) {
         self.closed = true;
@@ -98,11 +105,12 @@ impl Line {
         self.closed
     }
 
-    /// Where to learn what became of the lease.
+    /// Where to learn what became of the lease. Of one for which nobody ever drew there is nothing to wait for.
     pub(super) fn outcome(&mut self) -> oneshot::Receiver<Outcome> {
         let (closer, told) = oneshot::channel();
         match &self.outcome {
             Some(outcome) => drop(closer.send(outcome.clone())),
+            None if !self.begun => drop(closer.send(Ok(0))),
             None => self.closers.push(closer),
         }
         told

@@ -169,14 +169,17 @@ impl<C> Leased<C> {
     ///
     /// # Errors
     ///
-    /// Redis gave no answer, or the [`Supply`] does not run: the lease is lost.
+    /// Redis gave no answer, or the [`Supply`] does not run any more: the lease is lost. One that never ran had drawn nothing.
     ///
     /// # Cancel safety
     ///
     /// The lease ends all the same.
     pub async fn close(self) -> Result<u64, StoreError> {
         let Self { sharded, pot, .. } = self;
+        // Before it is paused, or the end of a pause of the key could be the end of this one.
+        pot.line().close();
         sharded.pause_until(Nanos::MAX);
+        // Before it is told, for with the last handle it gives back what is in the shards.
         drop(sharded);
         pot.close();
         let outcome = pot.line().outcome();

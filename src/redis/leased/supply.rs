@@ -11,6 +11,7 @@ use super::line::{Answer, Grant};
 use super::plan::LeasePlan;
 use super::pot::{Pot, Still, Tap};
 use crate::nanos::Nanos;
+use crate::redis::asking;
 use crate::redis::bucket::RedisBucket;
 use crate::redis::error::StoreError;
 use crate::redis::outage::Owed;
@@ -23,9 +24,9 @@ const SPAN: Nanos = Nanos::new(100_000_000);
 const IDLE: Nanos = Nanos::new(1_000_000_000);
 
 /// A store that has nothing, or too little and is not half full, is asked again after this part of the time in which it would fill
-/// up, but not later than after `LONGEST_PACE`: by then it has not filled up, and no refill is lost.
+/// up, but not later than after `LONGEST_PACE_NANOS`: by then it has not filled up, and no refill is lost.
 const PACES_TO_FULL: u128 = 32;
-const LONGEST_PACE: u128 = 5_000_000;
+const LONGEST_PACE_NANOS: u64 = 5_000_000;
 
 /// A draw takes at most one part in twice the number of instances, or in this many: the others find something, too.
 const PARTS: u32 = 32;
@@ -74,13 +75,13 @@ impl<C> Supply<C> {
     ) -> Self {
         let quota = bucket.quota();
         let to_full = u128::from(quota.capacity()) * quota.period().as_nanos() / u128::from(quota.tokens());
-        let pace = (to_full / PACES_TO_FULL).min(LONGEST_PACE);
+        let pace = (to_full / PACES_TO_FULL).min(LONGEST_PACE_NANOS.into());
         let now = pot.now();
         Self {
             demand: Demand::new(pot.room()),
             kept: 0,
             parts: plan.instances().map_or(PARTS, |instances| instances.saturating_mul(2)).into(),
-            pace: Nanos::new(u64::try_from(pace).unwrap_or(0)),
+            pace: Nanos::new(u64::try_from(pace).unwrap_or(LONGEST_PACE_NANOS)),
             due: now,
             expected: now,
             filled_at: Nanos::ZERO,
@@ -102,6 +103,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     ///
     /// Dropped, what is left of the lease is lost, and the limit is closed.
     pub async fn run(mut self) {
+        self.pot.line().begin();
         while !self.pot.is_closed() {
             let until = self.step().await;
             let longest = until.saturating_sub(self.pot.now());
@@ -234,7 +236,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     fn fail(&mut self, error: StoreError) -> Option<Drawn> {
         let wait = match error {
             StoreError::NotAsked { retry_in } => Nanos::from_duration(retry_in),
-            _ => Nanos::new(LONGEST_PACE as u64),
+            _ => Nanos::new(LONGEST_PACE_NANOS),
         };
         self.due = self.pot.now().saturating_add(wait);
         self.error = error;
@@ -296,6 +298,16 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         call.ended(self.bucket.refund(taken).await.is_ok());
     }
 
+    async fn give_all_back(mut self) {
+        let left = self.pot.empty().saturating_add(std::mem::take(&mut self.kept));
+        // Whatever becomes of it, what is left is not lost by it; and the outage rule's state tells what the store does not know.
+        let _told = asking::make_up(&self.bucket, &self.pot.fallback).await;
+        let returned = if left > 0 { self.bucket.refund(left).await } else { Ok(()) };
+        self.pot.line().end(returned.map(|()| left));
+    }
+}
+
+impl<C> Supply<C> {
     /// A pause of the key holds for what has been drawn, too.
     fn pause(&mut self, span: Nanos) {
         if span > Nanos::ZERO {
@@ -316,32 +328,17 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     fn resume(&mut self) {
         if self.paused_until.take().is_some() {
             self.expected = self.pot.now();
-            self.pauser.resume();
-            // Closing pauses, too.
-            if self.pot.is_closed() {
-                self.pauser.pause();
-            }
+            // Closing pauses, too, and for good.
+            self.pauser.resume_with(|| self.pot.open_line());
         }
-    }
-
-    async fn give_all_back(mut self) {
-        let left = self.pot.empty().saturating_add(std::mem::take(&mut self.kept));
-        let returned = self.refund_and_charge(left).await.map(|()| left);
-        self.pot.line().end(returned);
-    }
-
-    async fn refund_and_charge(&self, tokens: u64) -> Result<(), StoreError> {
-        if let Some(owed) = self.pot.fallback.owed() {
-            self.bucket.charge(owed.cost()).await?;
-            owed.charged();
-        }
-        if tokens > 0 { self.bucket.refund(tokens).await } else { Ok(()) }
     }
 }
 
 impl<C> Drop for Supply<C> {
     fn drop(&mut self) {
         self.pot.close();
+        // What lies in shards is lost, too.
+        self.pauser.pause();
         self.pot.line().end(Err(StoreError::Closed));
     }
 }
@@ -355,3 +352,6 @@ impl<C> fmt::Debug for Supply<C> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use redis::aio::{ConnectionLike, ConnectionManager};
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use tollgate::redis::{
     Circuit, CircuitState, DecidedBy, LeasePlan, Leased, LeasedError, NotRepresentable, Outage, RedisBucket,
     Refused, StoreError, Supply,
@@ -212,10 +212,20 @@ async fn what_dies_loses_its_lease() {
     let held = limit.held();
     runs.abort();
     assert!(runs.await.unwrap_err().is_cancelled());
+    assert!(limit.try_acquire().is_err_and(|denied| denied != Denied::ZeroCost), "{}", limit.held());
     assert!(matches!(limit.acquire_n(10).await, Err(Refused::Store(StoreError::Closed))));
     assert!(matches!(limit.close().await, Err(StoreError::Closed)));
     // What was on its way back when it died may have come.
     assert!((32..=36 - held).contains(&available(&server, plan).await));
+}
+
+#[tokio::test]
+async fn a_limit_for_which_nothing_was_ever_drawn_is_closed_at_once() {
+    let server = Server::start();
+    let plan = plan(quota!("1/h burst 100"), 4, 16);
+    let (limit, _supply) = Leased::builder(server.connect().await, KEY, plan).build().unwrap();
+    let returned = tokio::time::timeout(PATIENCE, limit.close()).await.expect("nobody is waited for");
+    assert_eq!(returned.unwrap(), 0);
 }
 
 /// A key of one token is never half full, nor less than that.
@@ -263,7 +273,7 @@ async fn those_who_wait_are_served_in_order_and_who_gives_up_takes_nothing() {
     until(async || limit.held() > 0).await;
     root.charge(60).await.unwrap();
     while limit.try_acquire().is_ok() {}
-    let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     let mut waiting = Vec::new();
     for (name, cost) in [(0, 10), (1, 3), (2, 1)] {
         let (limit, order) = (limit.clone(), order.clone());
@@ -406,6 +416,33 @@ async fn who_is_refused_during_a_pause_does_not_wake_what_draws() {
     let often = woken.load(Ordering::SeqCst) - before;
     // It looks at the store every second.
     assert!(often <= 5 + 10 * begin.elapsed().as_secs(), "{often} times");
+}
+
+/// At the end the store cannot be told what the share has admitted. What is left it can.
+#[tokio::test]
+async fn what_is_left_goes_back_although_a_charge_failed() {
+    let server = Server::start();
+    let plan = plan(quota!("1/h burst 100"), 4, 16).with_threads(0);
+    assert_eq!(available(&server, plan).await, 36);
+    let proxy = Proxy::to(server.address());
+    let config = ConnectionManagerConfig::new().set_number_of_retries(0).set_response_timeout(None);
+    let connection = client(proxy.address).get_connection_manager_with_config(config).await.unwrap();
+    let once = Circuit::new(1, Duration::from_secs(600), Duration::from_secs(600)).unwrap();
+    let limit = Leased::builder(connection, KEY, plan).deadline(PATIENCE).circuit(once);
+    let (limit, supply) = limit.outage(Outage::Share { instances: 4 }).build().unwrap();
+    tokio::spawn(supply.run());
+    until(async || limit.held() > 1).await;
+    proxy.set(Fate::Cut);
+    while limit.held() > 1 {
+        limit.try_acquire().unwrap();
+    }
+    until(async || limit.state().failing_for.is_some()).await;
+    assert_eq!(limit.try_acquire_n(3), Ok(DecidedBy::Fallback));
+    let before = available(&server, plan).await;
+    proxy.set(Fate::CutOnce);
+    assert_eq!(limit.close().await.unwrap(), 1);
+    // The server had heard of the 3, although nobody was told that it had.
+    assert_eq!(available(&server, plan).await, before - 3 + 1);
 }
 
 /// Spends what the lease holds, and then sees who decides.
