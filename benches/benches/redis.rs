@@ -41,6 +41,11 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
+        // Between choosing a port and listening on it somebody else may take it.
+        (0..5).find_map(|_| Self::at_a_free_port()).expect("no server could be started")
+    }
+
+    fn at_a_free_port() -> Option<Self> {
         let port =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port").local_addr().expect("a port").port();
         let mut command = Command::new("redis-server");
@@ -55,13 +60,25 @@ impl Server {
             &port.to_string(),
         ]);
         let process = command.stdout(Stdio::null()).spawn().expect("redis-server is to be installed");
-        let server = Self { process, url: format!("redis://127.0.0.1:{port}/") };
-        let begin = Instant::now();
-        while server.client().get_connection().is_err() {
+        let mut server = Self { process, url: format!("redis://127.0.0.1:{port}/") };
+        server.answers().then_some(server)
+    }
+
+    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is another's.
+    fn answers(&mut self) -> bool {
+        let (begin, own) = (Instant::now(), format!("process_id:{}\r", self.process.id()));
+        while self.process.try_wait().is_ok_and(|ended| ended.is_none()) {
             assert!(begin.elapsed() < Duration::from_secs(20), "the server does not answer");
+            if self.says_of_itself().is_ok_and(|text| text.contains(&own)) {
+                return true;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
-        server
+        false
+    }
+
+    fn says_of_itself(&self) -> redis::RedisResult<String> {
+        redis::cmd("INFO").arg("server").query(&mut self.client().get_connection()?)
     }
 
     fn client(&self) -> redis::Client {
