@@ -7,7 +7,7 @@
 //! | [`Leased`] | a rate, of which each process spends what it has drawn beforehand |
 //! | [`RedisInFlight`] | work in flight, by permits whose leases end |
 //!
-//! Each is one key. Each call is one atomic script on the server and goes by the server's clock, so the clients' clocks do
+//! Each rate, and each limit of what is in flight, is one key. Each call is one atomic script on the server and goes by the server's clock, so the clients' clocks do
 //! not matter; there is no read followed by a write that others could come between.
 //!
 //! ```no_run

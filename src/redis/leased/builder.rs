@@ -13,6 +13,7 @@ use crate::redis::bucket::RedisBucket;
 use crate::redis::circuit::Circuit;
 use crate::redis::error::NotRepresentable;
 use crate::redis::outage::{Fallback, Outage};
+use crate::redis::store::DEADLINE;
 use crate::sharded::Sharded;
 
 /// A [`Leased`] in the making.
@@ -45,14 +46,7 @@ pub enum LeasedError {
 
 impl<C> LeasedBuilder<C> {
     pub(super) fn new(connection: C, key: String, plan: LeasePlan) -> Self {
-        Self {
-            connection,
-            key,
-            plan,
-            outage: Outage::Deny,
-            circuit: Circuit::default(),
-            deadline: Duration::from_millis(100),
-        }
+        Self { connection, key, plan, outage: Outage::Deny, circuit: Circuit::default(), deadline: DEADLINE }
     }
 
     /// What decides while Redis does not answer and the lease does not do; [`Outage::Deny`] otherwise.

@@ -60,7 +60,8 @@ use crate::sharded::Sharded;
 /// counts as lost: an instance never has what it was not told of. An instance that dies loses its lease, at most `L` tokens.
 ///
 /// What it costs: a fresh limit admits `B - n*L` at once, since leases begin empty; tokens in the lease of one instance are not
-/// there for another; and the largest cost that is ever admitted is `B - n*L`, above `L` only by [`acquire_n`](Self::acquire_n).
+/// there for another; and the largest cost that is ever admitted is `B - n*L`, above [`max_cost`](Self::max_cost) for certain only by
+/// [`acquire_n`](Self::acquire_n), which asks Redis for it.
 /// Refill is lost while the key is full, so `B - n*L` should be worth the time that a draw takes, some milliseconds, a few times.
 ///
 /// What the [module](super) says of keys that are evicted, and of failovers, holds for leases too.
@@ -120,7 +121,8 @@ impl<C> Leased<C> {
     /// [`Denied::NotYet`] if the lease does not hold so many, although Redis may. Its wait is the earliest time at which more
     /// can be here: when Redis has issued a token by what it said last, or is asked again, and as long as its last answer took.
     /// It is no promise, for others ask, too; and what others give back may come sooner.
-    /// [`Denied::OverCapacity`] for a cost that no lease holds, see [`max_cost`](Self::max_cost), or [`Denied::ZeroCost`].
+    /// [`Denied::OverCapacity`] for a cost that is not there and that no lease is filled up to, above
+    /// [`max_cost`](Self::max_cost), or [`Denied::ZeroCost`].
     #[inline]
     pub fn try_acquire_n(&self, cost: u64) -> Result<DecidedBy, Denied> {
         match self.sharded.try_acquire_n(cost) {
@@ -142,7 +144,8 @@ impl<C> Leased<C> {
         self.pot.held()
     }
 
-    /// The largest cost that is ever admitted out of a lease, in tokens: `L`, less what is for the shards.
+    /// The largest cost for which a lease is filled, in tokens: `L`, less what is for the shards. What they give back comes
+    /// on top, so a larger cost, up to `L`, may be admitted as long as it is there; nothing is drawn for it.
     pub fn max_cost(&self) -> u64 {
         self.pot.room()
     }
