@@ -1,9 +1,10 @@
 //! What a decision costs that is spent out of a lease: `cargo bench -p tollgate-bench --bench redis`.
 //!
-//! Out of a lease from Redis, out of a `Sharded` allowance, and by a round trip to a server on the same machine, in the same
-//! rounds. A decision out of a lease may cost at most 1.5 times that out of the allowance, by a handle and looked up, and must
-//! cost at most a thousandth of the round trip. Every call of every row is admitted, or the sample does not count. Exit code 1
-//! if one does not hold, 0 otherwise. It starts a `redis-server` of its own.
+//! Out of a lease from Redis, out of a `Sharded` allowance, and by a round trip to a server on the same
+//! machine, in the same rounds. A decision out of a lease may cost at most 1.5 times that out of the
+//! allowance, by a handle and looked up, and must cost at most a thousandth of the round trip. Every call of
+//! every row is admitted, or the sample does not count. Exit code 1 if one does not hold, 0 otherwise. It
+//! starts a `redis-server` of its own.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -64,7 +65,8 @@ impl Server {
         server.answers().then_some(server)
     }
 
-    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is another's.
+    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is
+    /// another's.
     fn answers(&mut self) -> bool {
         let (begin, own) = (Instant::now(), format!("process_id:{}\r", self.process.id()));
         while self.process.try_wait().is_ok_and(|ended| ended.is_none()) {
@@ -133,8 +135,8 @@ impl Field {
         }
     }
 
-    /// Waits until the lease has some times more than so many tokens. It follows what is spent, and on a machine with other
-    /// things to do it may have been empty for long; so more is spent meanwhile.
+    /// Waits until the lease has some times more than so many tokens. It follows what is spent, and on a
+    /// machine with other things to do it may have been empty for long; so more is spent meanwhile.
     fn fill(&self, tokens: u64) {
         let enough = tokens.saturating_mul(32).min(LEASE / 4);
         while self.lease.0.held() < enough {

@@ -1,4 +1,5 @@
-//! How a bucket is asked under an outage rule: what the share has admitted is told first, and the circuit hears what came of it.
+//! How a bucket is asked under an outage rule: what the share has admitted is told first, and the circuit
+//! hears what came of it.
 
 use redis::aio::ConnectionLike;
 use tokio::time::timeout;

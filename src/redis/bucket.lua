@@ -1,5 +1,5 @@
--- A token bucket to a key, on the server's clock. See the module's docs for the scale and what is kept.
--- KEYS: buckets. ARGV: the verb, then p, q and the capacity in units of each bucket, then what the verb asks for.
+-- A token bucket to a key, on the server's clock. See the module's docs for the scale and what is kept. KEYS:
+-- buckets. ARGV: the verb, then p, q and the capacity in units of each bucket, then what the verb asks for.
 
 local MOST = 9007199254740991
 
@@ -64,8 +64,8 @@ local function charge(bucket, cost)
   bucket.deficit = math.min(MOST, bucket.deficit + cost)
 end
 
--- What shares have admitted while there was no answer. It is told again when the answer was lost, so it makes no more debt than
--- the whole.
+-- What shares have admitted while there was no answer. It is told again when the answer was lost, so it makes
+-- no more debt than the whole.
 local function owe(bucket, cost, whole)
   local most = math.min(MOST, bucket.capacity + whole)
   bucket.deficit = math.max(bucket.deficit, math.min(most, bucket.deficit + cost))
@@ -120,8 +120,8 @@ end
 local verb, bucket = ARGV[1], buckets[1]
 
 if verb == 'acquire' then
-  -- All or none: a cost for each bucket. The answer is 0 and what a later settlement needs, or the bucket that refuses
-  -- for the longest and its wait.
+  -- All or none: a cost for each bucket. The answer is 0 and what a later settlement needs, or the bucket
+  -- that refuses for the longest and its wait.
   local longest, refusing = 0, 0
   for at = 1, #buckets do
     local long = wait(buckets[at], number(at))
@@ -153,8 +153,8 @@ elseif verb == 'lend' then
   end
   return lent
 elseif verb == 'draw' then
-  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first what is owed, up to
-  -- a whole.
+  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first
+  -- what is owed, up to a whole.
   owe(bucket, number(4), number(5))
   local paused, there = math.max(0, bucket.hold - bucket.last), 0
   if paused == 0 then

@@ -16,9 +16,9 @@ use crate::quota::QuotaError;
 
 /// A [`RedisBucket`] that has an answer also when the store has none, by the owner's [`Outage`] rule.
 ///
-/// A call asks the store, and where that fails, or does not answer within the bucket's deadline, the rule decides. A
-/// [`Circuit`] keeps a store that is down from being asked by every call; while it is open, calls go by the rule at once.
-/// Clones share the rule's state.
+/// A call asks the store, and where that fails, or does not answer within the bucket's deadline, the rule
+/// decides. A [`Circuit`] keeps a store that is down from being asked by every call; while it is open, calls
+/// go by the rule at once. Clones share the rule's state.
 ///
 /// ```no_run
 /// # async fn run(connection: redis::aio::MultiplexedConnection) -> Result<(), Box<dyn std::error::Error>> {
@@ -40,8 +40,8 @@ use crate::quota::QuotaError;
 ///
 /// # Cost
 ///
-/// That of the bucket's call, and two times a lock that is held for some nanoseconds. After an outage with a share one call makes
-/// a second round trip, to tell what the share has admitted.
+/// That of the bucket's call, and two times a lock that is held for some nanoseconds. After an outage with a
+/// share one call makes a second round trip, to tell what the share has admitted.
 ///
 /// # Cancel safety
 ///
@@ -104,13 +104,13 @@ impl<C: ConnectionLike + Clone> Guarded<C> {
         self.try_acquire_n(1).await
     }
 
-    /// Admits `cost` tokens now, or refuses and takes none, and tells who did: the store, or the outage rule. The answer comes
-    /// within the bucket's deadline.
+    /// Admits `cost` tokens now, or refuses and takes none, and tells who did: the store, or the outage rule.
+    /// The answer comes within the bucket's deadline.
     ///
     /// # Errors
     ///
-    /// A refusal of the store's or of the share's, which may be "never" for a cost above the share's capacity; with
-    /// [`Outage::Deny`] what is the matter with the store.
+    /// A refusal of the store's or of the share's, which may be "never" for a cost above the share's
+    /// capacity; with [`Outage::Deny`] what is the matter with the store.
     pub async fn try_acquire_n(&self, cost: u64) -> Result<DecidedBy, Refusal> {
         self.bucket.check(cost)?;
         let error = match asking::try_acquire_n(&self.bucket, &self.fallback, cost).await {

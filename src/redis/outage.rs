@@ -2,9 +2,10 @@
 //!
 //! # Memory ordering
 //!
-//! What is `uncharged` is added to with `Release`, after the share has admitted it, and taken out with `Acquire`, before the share's
-//! deficit is looked at: so the deficit that is looked at has all that was taken out. Older, it would lack some of it, and the store
-//! would be charged too little. All else is `Relaxed`: counts of events, by which nothing is decided, and a hint.
+//! What is `uncharged` is added to with `Release`, after the share has admitted it, and taken out with
+//! `Acquire`, before the share's deficit is looked at: so the deficit that is looked at has all that was
+//! taken out. Older, it would lack some of it, and the store would be charged too little. All else is
+//! `Relaxed`: counts of events, by which nothing is decided, and a hint.
 
 use core::time::Duration;
 
@@ -24,15 +25,16 @@ use crate::wait::Jitter;
 ///
 /// * `Deny`: nothing is admitted, so the bound stays.
 /// * `Admit`: there is none while the outage lasts. Nothing of it is charged afterwards.
-/// * `Share`: one local bucket with an `n`th of the capacity `B`, rounded down, and an `n`th of the rate `r`. It begins full,
-///   once, and is the same bucket in all outages: neither an outage nor its end fills it. So no instance admits more than
-///   `B/n + (r/n)*t` by itself in any time `t`, however often the store comes and goes. When the store answers again it is
-///   charged what the share has admitted and its refill has not made good yet, whether the tokens are there or not. So the
-///   burst of an outage is paid for before the store admits again, and its end is no fresh one: for `n` instances, store and
-///   shares together admit in every interval of length `t` at most `B + r*t`, plus `(r/n)*o` for each time `o` in which an
-///   instance was cut off, plus `B/n` for each that the store was not charged for before it last admitted something in it.
-///   A charge whose answer was lost is made again, until one is heard; all such charges together leave the store no deeper in debt
-///   than by `B`, if it was not before. The theory (section 19) has the proof.
+/// * `Share`: one local bucket with an `n`th of the capacity `B`, rounded down, and an `n`th of the rate `r`.
+///   It begins full, once, and is the same bucket in all outages: neither an outage nor its end fills it. So
+///   no instance admits more than `B/n + (r/n)*t` by itself in any time `t`, however often the store comes
+///   and goes. When the store answers again it is charged what the share has admitted and its refill has not
+///   made good yet, whether the tokens are there or not. So the burst of an outage is paid for before the
+///   store admits again, and its end is no fresh one: for `n` instances, store and shares together admit in
+///   every interval of length `t` at most `B + r*t`, plus `(r/n)*o` for each time `o` in which an instance
+///   was cut off, plus `B/n` for each that the store was not charged for before it last admitted something in
+///   it. A charge whose answer was lost is made again, until one is heard; all such charges together leave
+///   the store no deeper in debt than by `B`, if it was not before. The theory (section 19) has the proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outage {
     /// Refuse.
@@ -62,7 +64,8 @@ pub struct OutageState {
     pub circuit: CircuitState,
     /// For how long the circuit has been as it is.
     pub since: Duration,
-    /// How long ago the first of the failures was that no answer has followed; `None` if the last call was answered.
+    /// How long ago the first of the failures was that no answer has followed; `None` if the last call was
+    /// answered.
     pub failing_for: Option<Duration>,
     /// Calls that the outage rule admitted.
     pub admitted: u64,
@@ -98,8 +101,9 @@ pub(super) struct Call<'a, K: Clock = Monotonic> {
     sent: Option<Round>,
 }
 
-/// What the store is to be charged for the time in which it was not there. Dropped without a confirmation, it stays due, and is
-/// told again: for a lost answer too often, which is the safe side, and is why it makes no more debt than the [whole](Self::whole).
+/// What the store is to be charged for the time in which it was not there. Dropped without a confirmation, it
+/// stays due, and is told again: for a lost answer too often, which is the safe side, and is why it makes no
+/// more debt than the [whole](Self::whole).
 #[must_use]
 pub(super) struct Owed<'a, K: Clock = Monotonic> {
     fallback: &'a Fallback<K>,
@@ -268,7 +272,8 @@ impl<K: Clock> Drop for Owed<'_, K> {
     }
 }
 
-/// The last of so many [shares](Quota::split), than which no other is smaller: it is not known which of them is one's own.
+/// The last of so many [shares](Quota::split), than which no other is smaller: it is not known which of them
+/// is one's own.
 fn smallest_share(quota: Quota, shares: u32) -> Result<Quota, QuotaError> {
     let first = quota.split(shares)?.next().unwrap_or(quota);
     let (tokens, shares) = (quota.initial_tokens(), u64::from(shares));

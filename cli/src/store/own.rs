@@ -1,4 +1,5 @@
-//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command however that ends.
+//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command however
+//! that ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -20,8 +21,9 @@ const LONGEST_ANSWER: u64 = 65_536;
 /// Between choosing a port and listening on it somebody else may take it.
 const TRIES: u32 = 5;
 
-/// Runs a program until it ends, or until nobody holds the other end of the input: what a killed command leaves
-/// behind, the system closes. An interrupt is for the command to end by. It says the program's process identifier.
+/// Runs a program until it ends, or until nobody holds the other end of the input: what a killed command
+/// leaves behind, the system closes. An interrupt is for the command to end by. It says the program's process
+/// identifier.
 const WATCH: &str = r#"
 trap '' INT
 exec 3<&0

@@ -64,12 +64,13 @@ impl<C> LeasedBuilder<C> {
         Self { deadline, ..self }
     }
 
-    /// The limit, and what draws for it, which is to [run](Supply::run) as a task. Nothing is drawn before that.
+    /// The limit, and what draws for it, which is to [run](Supply::run) as a task. Nothing is drawn before
+    /// that.
     ///
     /// # Errors
     ///
-    /// What the plan leaves to Redis cannot be kept there, or the share for outages would be nothing, or there would be fewer
-    /// shares than instances.
+    /// What the plan leaves to Redis cannot be kept there, or the share for outages would be nothing, or
+    /// there would be fewer shares than instances.
     pub fn build(self) -> Result<(Leased<C>, Supply<C>), LeasedError>
     where
         C: Clone,

@@ -83,7 +83,8 @@ impl Line {
         Some(waiter)
     }
 
-    /// So that who gives up behind one who waits for long does not stay for as long. Next when there are twice as many.
+    /// So that who gives up behind one who waits for long does not stay for as long. Next when there are
+    /// twice as many.
     fn sweep(&mut self) {
         const FEWEST: usize = 64;
         self.waiting.retain(|waiter| !waiter.answer.is_closed());
@@ -105,7 +106,8 @@ impl Line {
         self.closed
     }
 
-    /// Where to learn what became of the lease. Of one for which nobody ever drew there is nothing to wait for.
+    /// Where to learn what became of the lease. Of one for which nobody ever drew there is nothing to wait
+    /// for.
     pub(super) fn outcome(&mut self) -> oneshot::Receiver<Outcome> {
         let (closer, told) = oneshot::channel();
         match &self.outcome {

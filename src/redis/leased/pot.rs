@@ -1,20 +1,21 @@
 //! What a process holds of its lease, beside what lies in its threads' shards: the root that they draw from.
 //!
-//! It is a bucket on a clock that stands, so nothing is issued in it: what it holds was put into it. Whoever takes the last
-//! but few tokens, or finds too few, rings for more.
+//! It is a bucket on a clock that stands, so nothing is issued in it: what it holds was put into it. Whoever
+//! takes the last but few tokens, or finds too few, rings for more.
 //!
 //! # Memory ordering
 //!
-//! What the mark and the times say is a hint, and nothing is published by them: they are `Relaxed`. The mark is set
-//! before the supply looks at what is held, and a caller looks at it after it has taken; where both miss each other, the
-//! next caller rings, and until then nobody lacks anything.
+//! What the mark and the times say is a hint, and nothing is published by them: they are `Relaxed`. The mark
+//! is set before the supply looks at what is held, and a caller looks at it after it has taken; where both
+//! miss each other, the next caller rings, and until then nobody lacks anything.
 //!
-//! One time is more: [`NEVER`] says that the pot is closed. It is stored with `Release`, after the last handle's shards
-//! have given back what they held, and loaded with `Acquire`, after which the supply empties the pot: it finds all of that.
+//! One time is more: [`NEVER`] says that the pot is closed. It is stored with `Release`, after the last
+//! handle's shards have given back what they held, and loaded with `Acquire`, after which the supply empties
+//! the pot: it finds all of that.
 //!
-//! A grant that nobody takes is put back into the pot and then counted out of `granted_tokens`, with `Release`. The
-//! supply, which adds to `granted_tokens` itself, loads it with `Acquire` and then looks into the pot: what is counted
-//! out it finds there.
+//! A grant that nobody takes is put back into the pot and then counted out of `granted_tokens`, with
+//! `Release`. The supply, which adds to `granted_tokens` itself, loads it with `Acquire` and then looks into
+//! the pot: what is counted out it finds there.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -95,7 +96,8 @@ impl Pot {
         self.bucket.peek().available()
     }
 
-    /// What it holds, and what may come back to it. Who reads this misses nothing that was in the one and is in the other.
+    /// What it holds, and what may come back to it. Who reads this misses nothing that was in the one and is
+    /// in the other.
     pub(super) fn held_or_granted(&self) -> u64 {
         let granted = self.granted_tokens.load(Ordering::Acquire);
         granted.saturating_add(self.held())
@@ -125,7 +127,8 @@ impl Pot {
         self.bucket.drain()
     }
 
-    /// Who leaves less than `low` rings. A read-modify-write, for most processors do not look ahead of one; nothing relies on it.
+    /// Who leaves less than `low` rings. A read-modify-write, for most processors do not look ahead of one;
+    /// nothing relies on it.
     pub(super) fn arm(&self, low: u64) {
         self.low_tokens.swap(low, Ordering::Relaxed);
     }

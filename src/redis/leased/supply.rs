@@ -23,15 +23,18 @@ const SPAN: Nanos = Nanos::new(100_000_000);
 /// While nothing is spent, the store is looked at so often.
 const IDLE: Nanos = Nanos::new(1_000_000_000);
 
-/// A store that has nothing, or too little and is not half full, is asked again after this part of the time in which it would fill
-/// up, but not later than after `LONGEST_PACE_NANOS`: by then it has not filled up, and no refill is lost.
+/// A store that has nothing, or too little and is not half full, is asked again after this part of the time
+/// in which it would fill up, but not later than after `LONGEST_PACE_NANOS`: by then it has not filled up,
+/// and no refill is lost.
 const PACES_TO_FULL: u128 = 32;
 const LONGEST_PACE_NANOS: u64 = 5_000_000;
 
-/// A draw takes at most one part in twice the number of instances, or in this many: the others find something, too.
+/// A draw takes at most one part in twice the number of instances, or in this many: the others find
+/// something, too.
 const PARTS: u32 = 32;
 
-/// Draws the leases of a [`Leased`](super::Leased) from the store. [Run](Self::run) it; without it there is no lease.
+/// Draws the leases of a [`Leased`](super::Leased) from the store. [Run](Self::run) it; without it there is
+/// no lease.
 #[must_use = "nothing is drawn unless it runs"]
 pub struct Supply<C> {
     bucket: RedisBucket<C>,
@@ -97,7 +100,8 @@ impl<C> Supply<C> {
 }
 
 impl<C: ConnectionLike + Clone> Supply<C> {
-    /// Draws until the limit is closed or its last handle is gone, and then gives back what is left of the lease.
+    /// Draws until the limit is closed or its last handle is gone, and then gives back what is left of the
+    /// lease.
     ///
     /// # Cancel safety
     ///
@@ -300,7 +304,8 @@ impl<C: ConnectionLike + Clone> Supply<C> {
 
     async fn give_all_back(mut self) {
         let left = self.pot.empty().saturating_add(std::mem::take(&mut self.kept));
-        // Whatever becomes of it, what is left is not lost by it; and the outage rule's state tells what the store does not know.
+        // Whatever becomes of it, what is left is not lost by it; and the outage rule's state tells what the
+        // store does not know.
         let _told = asking::make_up(&self.bucket, &self.pot.fallback).await;
         let returned = if left > 0 { self.bucket.refund(left).await } else { Ok(()) };
         self.pot.line().end(returned.map(|()| left));

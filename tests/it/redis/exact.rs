@@ -107,7 +107,8 @@ fn a_settlement_gives_back_what_refill_has_not() {
                 [limit.units(40_000), limit.units(actual), charged[1], charged[2], charged[3], charged[4]];
             limit.ask::<u64>(connection, "settle", &numbers, micros)
         };
-        // After 30 s refill has made good 30 000 of the 40 000; of a surplus of 39 000 the other 10 000 are due.
+        // After 30 s refill has made good 30 000 of the 40 000; of a surplus of 39 000 the other 10 000 are
+        // due.
         assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0);
         assert_eq!(limit.deficit(&mut connection, NOW + 30_000_000), 0);
         assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0, "a second one finds nothing due");

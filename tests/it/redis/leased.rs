@@ -313,7 +313,8 @@ async fn those_who_wait_are_served_in_order_and_who_gives_up_takes_nothing() {
     assert_eq!(*order.lock().unwrap(), [0, 1, 2], "a large cost is not overtaken");
 }
 
-/// What is on its way to those who waited is in the lease until they take it: if they do not, it does not hold more than it may.
+/// What is on its way to those who waited is in the lease until they take it: if they do not, it does not
+/// hold more than it may.
 #[tokio::test]
 async fn what_is_not_taken_comes_back_into_no_more_than_a_lease() {
     let server = Server::start();
@@ -503,8 +504,8 @@ async fn without_the_store_the_lease_is_spent_and_then_the_rule_decides() {
 
 const DEADLINE: Duration = Duration::from_millis(50);
 
-/// How long it takes until the rule decides, from the first call that the lease does not do for, in a process whose store is sent
-/// a signal.
+/// How long it takes until the rule decides, from the first call that the lease does not do for, in a process
+/// whose store is sent a signal.
 async fn until_the_rule_decides(signal: &str) -> Duration {
     let server = Server::start();
     let plan = plan(quota!("1/h burst 400"), 4, 16).with_threads(0);
@@ -578,7 +579,8 @@ async fn the_end_of_an_outage_is_no_fresh_burst_for_leases() {
     assert!((all - 3 * 16..=all).contains(&left), "{left} of {all}");
 }
 
-/// Three instances that come and go, calls of all kinds, some of them given up, and a store that comes and goes too.
+/// Three instances that come and go, calls of all kinds, some of them given up, and a store that comes and
+/// goes too.
 async fn any_course(seed: u64, faults: bool) {
     let server = Server::start();
     let path = Path::to(&server);

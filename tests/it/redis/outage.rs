@@ -85,7 +85,8 @@ async fn each_rule_decides_while_the_store_is_gone_and_the_store_decides_when_it
     }
 }
 
-/// What the share has admitted the store has no more, however often it comes and goes; and the share has it no more either.
+/// What the share has admitted the store has no more, however often it comes and goes; and the share has it
+/// no more either.
 #[tokio::test]
 async fn the_end_of_an_outage_is_no_fresh_burst() {
     let server = Server::start();
@@ -114,7 +115,8 @@ async fn the_end_of_an_outage_is_no_fresh_burst() {
     assert_eq!(limit.bucket().peek().await.unwrap().debt, 5);
 }
 
-/// The store hears what it is owed, and its answers are lost: it is told again and again, and made to owe a capacity at most.
+/// The store hears what it is owed, and its answers are lost: it is told again and again, and made to owe a
+/// capacity at most.
 #[tokio::test]
 async fn a_charge_whose_answers_are_lost_makes_no_more_debt_than_a_capacity() {
     let server = Server::start();
@@ -235,7 +237,8 @@ async fn a_call_that_is_given_up_leaves_the_circuit_as_it_is() {
     assert_eq!(by_the_store(&limit, 1).await, Ok(()));
 }
 
-/// Fifty calls at once when the back-off is over: one of them asks, and the others are decided without waiting for it.
+/// Fifty calls at once when the back-off is over: one of them asks, and the others are decided without
+/// waiting for it.
 #[tokio::test]
 async fn one_call_probes_and_the_others_do_not_wait_for_it() {
     let server = Server::start();

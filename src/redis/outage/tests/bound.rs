@@ -1,4 +1,5 @@
-//! The bound of store and shares together, as the theory (section 19) has it, over every interval of many courses.
+//! The bound of store and shares together, as the theory (section 19) has it, over every interval of many
+//! courses.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ const NINTHS: u64 = 9;
 /// The capacity of the whole, in tokens.
 const WHOLE: u64 = 30;
 
-/// Something that was admitted, by the store or by an instance's share, or the charge for what a share had admitted.
+/// Something that was admitted, by the store or by an instance's share, or the charge for what a share had
+/// admitted.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     millis: u64,
@@ -137,7 +139,8 @@ impl Course {
         WHOLE * NINTHS + 3 * span + of_shares
     }
 
-    /// What an instance's share may add: refill for the time of each charge, and once its capacity if it is pending.
+    /// What an instance's share may add: refill for the time of each charge, and once its capacity if it is
+    /// pending.
     fn of_a_share(&self, instance: usize, first: usize, asked: usize, last: usize) -> u64 {
         let (mut since, mut ninths, mut pending) = (None, 0, None);
         for at in first..=last {
@@ -172,7 +175,8 @@ fn store_and_shares_together_are_within_what_is_stated() {
     assert!(by_shares > 500, "{by_shares}: outages were among them");
 }
 
-/// The burst of an outage is paid for before the store admits again: not 30 by the shares and 30 by the store, but 32.
+/// The burst of an outage is paid for before the store admits again: not 30 by the shares and 30 by the
+/// store, but 32.
 #[test]
 fn a_short_outage_costs_no_burst() {
     let mut course = Course::new(0);
