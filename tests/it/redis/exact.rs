@@ -63,7 +63,7 @@ impl Injected {
 
 /// At least how much, one part in how many of what is there, what is owed, and how much of that may be debt.
 fn draw_of(cost: u64, other: u64) -> [u64; 4] {
-    [other % (cost + 1), 1 + other % 10, if other % 3 == 0 { other } else { 0 }, 2 * cost]
+    [other % (cost + 1), 1 + other % 10, if other.is_multiple_of(3) { other } else { 0 }, 2 * cost]
 }
 
 /// The model of it: what is lent and what is left, the wait for one token, and the pause.
