@@ -280,12 +280,12 @@ async fn a_draw_whose_answer_is_lost_is_not_believed() {
 async fn those_who_wait_are_served_in_order_and_who_gives_up_takes_nothing() {
     let server = Server::start();
     let path = Path::to(&server);
-    let plan = plan(quota!("200/s burst 40"), 2, 10).with_threads(0);
+    let plan = plan(quota!("50/s burst 40"), 2, 10).with_threads(0);
     let limit = leased(&path, plan, Outage::Deny).await;
     // Down to nothing, so that all of them wait.
     let root = root(&server, plan).await;
     until(async || limit.held() > 0).await;
-    root.charge(60).await.unwrap();
+    root.charge(30).await.unwrap();
     while limit.try_acquire().is_ok() {}
     let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     let mut waiting = Vec::new();
