@@ -64,3 +64,14 @@ fn a_limit_that_is_open_goes_on_after_a_pause() {
     drop(supply);
     assert!(limit.try_acquire().is_err(), "what draws for it has gone");
 }
+
+/// When it goes it closes the line, which must not be held any more by then.
+#[test]
+fn the_last_handle_may_go_while_a_pause_ends() {
+    let (limit, supply) = lease();
+    supply.pauser.resume_with(|| {
+        drop(limit);
+        supply.pot.open_line()
+    });
+    assert!(supply.pot.is_closed());
+}
