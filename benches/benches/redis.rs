@@ -1,9 +1,10 @@
 //! What a decision costs that is spent out of a lease: `cargo bench -p tollgate-bench --bench redis`.
 //!
-//! Out of a lease from Redis, out of a `Sharded` allowance, and by a round trip to a server on the same machine, in the same
-//! rounds. A decision out of a lease may cost at most 1.5 times that out of the allowance, by a handle and looked up, and must
-//! cost at most a thousandth of the round trip. Every call of every row is admitted, or the sample does not count. Exit code 1
-//! if one does not hold, 0 otherwise. It starts a `redis-server` of its own.
+//! Out of a lease from Redis, out of a `Sharded` allowance, and by a round trip to a server on the same
+//! machine, in the same rounds. A decision out of a lease may cost at most 1.5 times that out of the
+//! allowance, by a handle and looked up, and must cost at most a thousandth of the round trip. Every call of
+//! every row is admitted, or the sample does not count. Exit code 1 if one does not hold, 0 otherwise. It
+//! starts a `redis-server` of its own.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -41,6 +42,11 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
+        // Between choosing a port and listening on it somebody else may take it.
+        (0..5).find_map(|_| Self::at_a_free_port()).expect("no server could be started")
+    }
+
+    fn at_a_free_port() -> Option<Self> {
         let port =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port").local_addr().expect("a port").port();
         let mut command = Command::new("redis-server");
@@ -55,13 +61,26 @@ impl Server {
             &port.to_string(),
         ]);
         let process = command.stdout(Stdio::null()).spawn().expect("redis-server is to be installed");
-        let server = Self { process, url: format!("redis://127.0.0.1:{port}/") };
-        let begin = Instant::now();
-        while server.client().get_connection().is_err() {
+        let mut server = Self { process, url: format!("redis://127.0.0.1:{port}/") };
+        server.answers().then_some(server)
+    }
+
+    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is
+    /// another's.
+    fn answers(&mut self) -> bool {
+        let (begin, own) = (Instant::now(), format!("process_id:{}\r", self.process.id()));
+        while self.process.try_wait().is_ok_and(|ended| ended.is_none()) {
             assert!(begin.elapsed() < Duration::from_secs(20), "the server does not answer");
+            if self.says_of_itself().is_ok_and(|text| text.contains(&own)) {
+                return true;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
-        server
+        false
+    }
+
+    fn says_of_itself(&self) -> redis::RedisResult<String> {
+        redis::cmd("INFO").arg("server").query(&mut self.client().get_connection()?)
     }
 
     fn client(&self) -> redis::Client {
@@ -116,8 +135,8 @@ impl Field {
         }
     }
 
-    /// Waits until the lease has some times more than so many tokens. It follows what is spent, and on a machine with other
-    /// things to do it may have been empty for long; so more is spent meanwhile.
+    /// Waits until the lease has some times more than so many tokens. It follows what is spent, and on a
+    /// machine with other things to do it may have been empty for long; so more is spent meanwhile.
     fn fill(&self, tokens: u64) {
         let enough = tokens.saturating_mul(32).min(LEASE / 4);
         while self.lease.0.held() < enough {

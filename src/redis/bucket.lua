@@ -1,5 +1,5 @@
--- A token bucket to a key, on the server's clock. See the module's docs for the scale and what is kept.
--- KEYS: buckets. ARGV: the verb, then p, q and the capacity in units of each bucket, then what the verb asks for.
+-- A token bucket to a key, on the server's clock. See the module's docs for the scale and what is kept. KEYS:
+-- buckets. ARGV: the verb, then p, q and the capacity in units of each bucket, then what the verb asks for.
 
 local MOST = 9007199254740991
 
@@ -64,6 +64,13 @@ local function charge(bucket, cost)
   bucket.deficit = math.min(MOST, bucket.deficit + cost)
 end
 
+-- What shares have admitted while there was no answer. It is told again when the answer was lost, so it makes
+-- no more debt than the whole.
+local function owe(bucket, cost, whole)
+  local most = math.min(MOST, bucket.capacity + whole)
+  bucket.deficit = math.max(bucket.deficit, math.min(most, bucket.deficit + cost))
+end
+
 -- Counts what is given back, by which a later one knows what is still due.
 local function give(bucket, units)
   units = math.min(units, bucket.deficit)
@@ -113,8 +120,8 @@ end
 local verb, bucket = ARGV[1], buckets[1]
 
 if verb == 'acquire' then
-  -- All or none: a cost for each bucket. The answer is 0 and what a later settlement needs, or the bucket that refuses
-  -- for the longest and its wait.
+  -- All or none: a cost for each bucket. The answer is 0 and what a later settlement needs, or the bucket
+  -- that refuses for the longest and its wait.
   local longest, refusing = 0, 0
   for at = 1, #buckets do
     local long = wait(buckets[at], number(at))
@@ -146,8 +153,9 @@ elseif verb == 'lend' then
   end
   return lent
 elseif verb == 'draw' then
-  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first what is owed.
-  charge(bucket, number(4))
+  -- A lease: at least and at most so many tokens, and in between one part in so many of what is there; first
+  -- what is owed, up to a whole.
+  owe(bucket, number(4), number(5))
   local paused, there = math.max(0, bucket.hold - bucket.last), 0
   if paused == 0 then
     there = math.max(0, math.floor((bucket.capacity - bucket.deficit) / bucket.q))
@@ -160,6 +168,8 @@ elseif verb == 'draw' then
   return { lent, there - lent, wait(bucket, bucket.q), paused }
 elseif verb == 'charge' then
   charge(bucket, number(1))
+elseif verb == 'owe' then
+  owe(bucket, number(1), number(2))
 elseif verb == 'refund' then
   give(bucket, number(1))
 elseif verb == 'settle' then

@@ -13,10 +13,11 @@ use crate::decision::{Denied, NotYet};
 use crate::gcra::Gcra;
 use crate::quota::Quota;
 
-/// A bucket that everybody has who asks the same server for the same key with the same quota. Clones share it.
+/// A bucket that everybody has who asks the same server for the same key with the same quota. Clones share
+/// it.
 ///
-/// `C` is any asynchronous connection of the `redis` crate that can be cloned: a `MultiplexedConnection`, a `ConnectionManager`,
-/// which reconnects, or a cluster's.
+/// `C` is any asynchronous connection of the `redis` crate that can be cloned: a `MultiplexedConnection`, a
+/// `ConnectionManager`, which reconnects, or a cluster's.
 ///
 /// # Cost
 ///
@@ -48,7 +49,8 @@ pub struct RedisLevel {
 }
 
 impl<C> RedisBucket<C> {
-    /// A bucket under this key, with a deadline of 100 ms for each call. Nothing is written before the first admission.
+    /// A bucket under this key, with a deadline of 100 ms for each call. Nothing is written before the first
+    /// admission.
     ///
     /// In a cluster the part of the key between the first `{` and the next `}` decides on which node it lies.
     ///
@@ -118,7 +120,8 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Self::try_acquire); at once, without the server, for a cost of zero or above the capacity.
+    /// As [`try_acquire`](Self::try_acquire); at once, without the server, for a cost of zero or above the
+    /// capacity.
     pub async fn try_acquire_n(&self, cost: u64) -> Result<(), Refused> {
         self.take(cost).await.map(drop)
     }
@@ -133,7 +136,8 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         Ok(RedisReservation::new(self.clone(), estimate, charged))
     }
 
-    /// Takes as many tokens as are there, at most `most`, and tells how many; the rest is refused. It never makes a debt.
+    /// Takes as many tokens as are there, at most `most`, and tells how many; the rest is refused. It never
+    /// makes a debt.
     ///
     /// # Errors
     ///
@@ -161,7 +165,8 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
         self.tell("refund", &[self.scale.units(cost)]).await
     }
 
-    /// Admits nothing, to anybody, for `span` of the server's time from now, nor before an earlier pause's end.
+    /// Admits nothing, to anybody, for `span` of the server's time from now, nor before an earlier pause's
+    /// end.
     ///
     /// # Errors
     ///
@@ -215,6 +220,12 @@ impl<C: ConnectionLike + Clone> RedisBucket<C> {
             [1, micros] => Err(Refused::Denied(self.refused_for(micros.saturating_mul(1_000)))),
             _ => Err(Refused::Store(StoreError::Answer)),
         }
+    }
+
+    /// Charges `cost` tokens, as [`charge`](Self::charge), but makes no more debt by it than `whole` tokens.
+    /// What is owed already stays.
+    pub(super) async fn owe(&self, cost: u64, whole: u64) -> Result<(), StoreError> {
+        self.tell("owe", &[self.scale.units(cost), self.scale.units(whole)]).await
     }
 
     pub(super) async fn settle(

@@ -7,12 +7,13 @@ use crate::nanos::Nanos;
 
 /// When a store that fails is asked again: a circuit breaker, so that a dead store is not hammered.
 ///
-/// *Closed*, every call asks. After so many failures in a row it is *open*: nobody asks until a back-off has passed. Then it
-/// is *half-open*: one call asks, alone, and all others go by the outage rule. If that call is answered the circuit is closed
-/// again; if not, the back-off doubles. Each back-off is anywhere between half of its length and the whole, so that many
-/// instances do not come back at once.
+/// *Closed*, every call asks. After so many failures in a row it is *open*: nobody asks until a back-off has
+/// passed. Then it is *half-open*: one call asks, alone, and all others go by the outage rule. If that call
+/// is answered the circuit is closed again; if not, the back-off doubles. Each back-off is anywhere between
+/// half of its length and the whole, so that many instances do not come back at once.
 ///
-/// An answer to a call that was sent before the circuit last changed says nothing of now, and changes nothing.
+/// An answer to a call that was sent before the circuit last changed says nothing of now, and changes
+/// nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Circuit {
     failures: u32,

@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use redis::aio::ConnectionLike;
 
+use super::asking;
 use super::bucket::RedisBucket;
 use super::circuit::Circuit;
-use super::error::{Refused, StoreError};
+use super::error::Refused;
 use super::outage::{DecidedBy, Fallback, Outage, OutageState};
 use crate::decision::Denied;
 use crate::quota::QuotaError;
 
 /// A [`RedisBucket`] that has an answer also when the store has none, by the owner's [`Outage`] rule.
 ///
-/// A call asks the store, and where that fails, or does not answer within the bucket's deadline, the rule decides. A
-/// [`Circuit`] keeps a store that is down from being asked by every call; while it is open, calls go by the rule at once.
-/// Clones share the rule's state.
+/// A call asks the store, and where that fails, or does not answer within the bucket's deadline, the rule
+/// decides. A [`Circuit`] keeps a store that is down from being asked by every call; while it is open, calls
+/// go by the rule at once. Clones share the rule's state.
 ///
 /// ```no_run
 /// # async fn run(connection: redis::aio::MultiplexedConnection) -> Result<(), Box<dyn std::error::Error>> {
@@ -39,7 +40,8 @@ use crate::quota::QuotaError;
 ///
 /// # Cost
 ///
-/// That of the bucket's call, and two times a lock that is held for some nanoseconds.
+/// That of the bucket's call, and two times a lock that is held for some nanoseconds. After an outage with a
+/// share one call makes a second round trip, to tell what the share has admitted.
 ///
 /// # Cancel safety
 ///
@@ -102,47 +104,24 @@ impl<C: ConnectionLike + Clone> Guarded<C> {
         self.try_acquire_n(1).await
     }
 
-    /// Admits `cost` tokens now, or refuses and takes none, and tells who did: the store, or the outage rule. The answer comes
-    /// within the bucket's deadline.
+    /// Admits `cost` tokens now, or refuses and takes none, and tells who did: the store, or the outage rule.
+    /// The answer comes within the bucket's deadline.
     ///
     /// # Errors
     ///
-    /// A refusal of the store's or of the share's, which may be "never" for a cost above the share's capacity; with
-    /// [`Outage::Deny`] what is the matter with the store.
+    /// A refusal of the store's or of the share's, which may be "never" for a cost above the share's
+    /// capacity; with [`Outage::Deny`] what is the matter with the store.
     pub async fn try_acquire_n(&self, cost: u64) -> Result<DecidedBy, Refusal> {
         self.bucket.check(cost)?;
-        let error = match self.fallback.ask() {
-            Err(error) => error,
-            Ok(call) => match self.ask(cost).await {
-                Err(Refused::Store(error)) => {
-                    call.failed();
-                    error
-                }
-                answer => {
-                    call.answered();
-                    return answer.map(|()| DecidedBy::Store).map_err(Refusal::of_the_store);
-                }
-            },
+        let error = match asking::try_acquire_n(&self.bucket, &self.fallback, cost).await {
+            Err(Refused::Store(error)) => error,
+            answer => return answer.map(|()| DecidedBy::Store).map_err(Refusal::of_the_store),
         };
         match self.fallback.decide(cost) {
             Some(Ok(())) => Ok(DecidedBy::Fallback),
             Some(Err(denied)) => Err(Refusal::of_the_fallback(denied.into())),
             None => Err(Refusal::of_the_fallback(error.into())),
         }
-    }
-
-    /// What it is owed is told to the store first, within the same deadline.
-    async fn ask(&self, cost: u64) -> Result<(), Refused> {
-        let Some(owed) = self.fallback.owed() else {
-            return self.bucket.try_acquire_n(cost).await;
-        };
-        let deadline = self.bucket.deadline();
-        let both = async {
-            self.bucket.charge(owed.cost()).await?;
-            owed.charged();
-            self.bucket.try_acquire_n(cost).await
-        };
-        tokio::time::timeout(deadline, both).await.unwrap_or(Err(StoreError::Deadline { deadline }.into()))
     }
 }
 

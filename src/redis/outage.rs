@@ -1,4 +1,11 @@
 //! What decides while the store does not answer.
+//!
+//! # Memory ordering
+//!
+//! What is `uncharged` is added to with `Release`, after the share has admitted it, and taken out with
+//! `Acquire`, before the share's deficit is looked at: so the deficit that is looked at has all that was
+//! taken out. Older, it would lack some of it, and the store would be charged too little. All else is
+//! `Relaxed`: counts of events, by which nothing is decided, and a hint.
 
 use core::time::Duration;
 
@@ -18,14 +25,16 @@ use crate::wait::Jitter;
 ///
 /// * `Deny`: nothing is admitted, so the bound stays.
 /// * `Admit`: there is none while the outage lasts. Nothing of it is charged afterwards.
-/// * `Share`: one local bucket with an `n`th of the capacity `B`, rounded down, and an `n`th of the rate `r`. It begins full,
-///   once, and is the same bucket in all outages: neither an outage nor its end fills it. So no instance admits more than
-///   `B/n + (r/n)*t` by itself in any time `t`, however often the store comes and goes. When the store answers again it is
-///   charged what the share has admitted and its refill has not made good yet, whether the tokens are there or not. So the
-///   burst of an outage is paid for before the store admits again, and its end is no fresh one: for `n` instances, store and
-///   shares together admit in every interval of length `t` at most `B + r*t`, plus `(r/n)*o` for each time `o` in which an
-///   instance was cut off, plus `B/n` for each that the store was not charged for before it last admitted something in it.
-///   The theory (section 19) has the proof.
+/// * `Share`: one local bucket with an `n`th of the capacity `B`, rounded down, and an `n`th of the rate `r`.
+///   It begins full, once, and is the same bucket in all outages: neither an outage nor its end fills it. So
+///   no instance admits more than `B/n + (r/n)*t` by itself in any time `t`, however often the store comes
+///   and goes. When the store answers again it is charged what the share has admitted and its refill has not
+///   made good yet, whether the tokens are there or not. So the burst of an outage is paid for before the
+///   store admits again, and its end is no fresh one: for `n` instances, store and shares together admit in
+///   every interval of length `t` at most `B + r*t`, plus `(r/n)*o` for each time `o` in which an instance
+///   was cut off, plus `B/n` for each that the store was not charged for before it last admitted something in
+///   it. A charge whose answer was lost is made again, until one is heard; all such charges together leave
+///   the store no deeper in debt than by `B`, if it was not before. The theory (section 19) has the proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outage {
     /// Refuse.
@@ -55,7 +64,8 @@ pub struct OutageState {
     pub circuit: CircuitState,
     /// For how long the circuit has been as it is.
     pub since: Duration,
-    /// How long ago the first of the failures was that no answer has followed; `None` if the last call was answered.
+    /// How long ago the first of the failures was that no answer has followed; `None` if the last call was
+    /// answered.
     pub failing_for: Option<Duration>,
     /// Calls that the outage rule admitted.
     pub admitted: u64,
@@ -71,6 +81,8 @@ pub(super) struct Fallback<K: Clock = Monotonic> {
     rule: Outage,
     /// The share of the quota, with `Outage::Share`.
     share: Option<Bucket<K>>,
+    /// The capacity of the whole, in tokens.
+    whole: u64,
     breaker: Mutex<Breaker>,
     jitter: Jitter,
     clock: K,
@@ -89,8 +101,9 @@ pub(super) struct Call<'a, K: Clock = Monotonic> {
     sent: Option<Round>,
 }
 
-/// What the store is to be charged for the time in which it was not there. Dropped without a confirmation, it stays due: a
-/// lost answer may mean that it is charged twice, which is the safe side.
+/// What the store is to be charged for the time in which it was not there. Dropped without a confirmation, it
+/// stays due, and is told again: for a lost answer too often, which is the safe side, and is why it makes no
+/// more debt than the [whole](Self::whole).
 #[must_use]
 pub(super) struct Owed<'a, K: Clock = Monotonic> {
     fallback: &'a Fallback<K>,
@@ -115,6 +128,7 @@ impl<K: Clock + Clone> Fallback<K> {
         Ok(Self {
             rule,
             share,
+            whole: quota.capacity(),
             breaker: Mutex::new(Breaker::new(circuit, clock.now())),
             jitter: Jitter::new(),
             clock,
@@ -151,7 +165,7 @@ impl<K: Clock> Fallback<K> {
         if matches!(decision, Some(Ok(()))) {
             self.admitted.fetch_add(1, Ordering::Relaxed);
             if self.share.is_some() {
-                self.uncharged.fetch_add(cost, Ordering::Relaxed);
+                self.uncharged.fetch_add(cost, Ordering::Release);
             }
         } else {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -165,7 +179,7 @@ impl<K: Clock> Fallback<K> {
         if self.uncharged.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let admitted = self.uncharged.swap(0, Ordering::Relaxed);
+        let admitted = self.uncharged.swap(0, Ordering::Acquire);
         // Rounded up, for what is available is rounded down.
         let missing = share.quota().capacity() - share.peek().available();
         let owed = Owed { fallback: self, admitted, cost: admitted.min(missing) };
@@ -200,7 +214,15 @@ impl<K: Clock> Fallback<K> {
 }
 
 impl<K: Clock> Call<'_, K> {
-    pub(super) fn answered(mut self) {
+    pub(super) fn ended(self, is_answered: bool) {
+        if is_answered {
+            self.answered();
+        } else {
+            self.failed();
+        }
+    }
+
+    fn answered(mut self) {
         let (now, mut breaker) = (self.fallback.now(), lock(&self.fallback.breaker));
         if let Some(sent) = self.sent.take() {
             breaker.answered(sent, now);
@@ -208,7 +230,7 @@ impl<K: Clock> Call<'_, K> {
         }
     }
 
-    pub(super) fn failed(mut self) {
+    fn failed(mut self) {
         let (now, mut breaker) = (self.fallback.now(), lock(&self.fallback.breaker));
         if let Some(sent) = self.sent.take() {
             // Half of it in any case, or many that get none would hammer.
@@ -233,6 +255,11 @@ impl<K: Clock> Owed<'_, K> {
         self.cost
     }
 
+    /// The debt that may be made by it, in tokens.
+    pub(super) fn whole(&self) -> u64 {
+        self.fallback.whole
+    }
+
     /// The store has been told.
     pub(super) fn charged(mut self) {
         self.admitted = 0;
@@ -241,11 +268,12 @@ impl<K: Clock> Owed<'_, K> {
 
 impl<K: Clock> Drop for Owed<'_, K> {
     fn drop(&mut self) {
-        self.fallback.uncharged.fetch_add(self.admitted, Ordering::Relaxed);
+        self.fallback.uncharged.fetch_add(self.admitted, Ordering::Release);
     }
 }
 
-/// The last of so many [shares](Quota::split), than which no other is smaller: it is not known which of them is one's own.
+/// The last of so many [shares](Quota::split), than which no other is smaller: it is not known which of them
+/// is one's own.
 fn smallest_share(quota: Quota, shares: u32) -> Result<Quota, QuotaError> {
     let first = quota.split(shares)?.next().unwrap_or(quota);
     let (tokens, shares) = (quota.initial_tokens(), u64::from(shares));

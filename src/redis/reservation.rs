@@ -9,8 +9,8 @@ use super::error::StoreError;
 
 /// A charge by estimate, to be settled once. Dropped, it keeps its whole charge.
 ///
-/// A surplus comes back as far as neither refill nor another refund has given it back already: the prompt rule. A key that has
-/// gone since, because its bucket was full, is owed nothing.
+/// A surplus comes back as far as neither refill nor another refund has given it back already: the prompt
+/// rule. A key that has gone since, because its bucket was full, is owed nothing.
 #[must_use = "dropped, it keeps its whole charge"]
 pub struct RedisReservation<C> {
     bucket: RedisBucket<C>,
@@ -57,7 +57,8 @@ impl<C: ConnectionLike + Clone> RedisReservation<C> {
     ///
     /// # Errors
     ///
-    /// The server gave no answer: whether it was settled is not known. It stays charged by its estimate if it was not.
+    /// The server gave no answer: whether it was settled is not known. It stays charged by its estimate if it
+    /// was not.
     pub async fn settle(self, actual: u64) -> Result<(), StoreError> {
         self.bucket.settle(self.estimate, actual, self.charged).await
     }

@@ -22,7 +22,8 @@ static IN_FLIGHT: Script = Script { text: IN_FLIGHT_TEXT, hash: LazyLock::new(||
 /// How long a server is given to answer, unless something else is said.
 pub(super) const DEADLINE: Duration = Duration::from_millis(100);
 
-/// What a cluster's connection is given to learn where a key has gone: twice as long each time. One that is none never learns.
+/// What a cluster's connection is given to learn where a key has gone: twice as long each time. One that is
+/// none never learns.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(16);
 
@@ -91,7 +92,8 @@ impl<C: ConnectionLike + Clone> Store<C> {
         }
     }
 
-    /// Again while the key is on another node, where nothing has run either: a cluster's connection then looks where.
+    /// Again while the key is on another node, where nothing has run either: a cluster's connection then
+    /// looks where.
     async fn find(&self, command: &Cmd) -> Result<Value, RedisError> {
         let mut pause = FIRST_LOOK;
         loop {

@@ -37,7 +37,8 @@
 //! # Changes of the quota
 //!
 //! With the feature `adjust`, `Sharded::adjustable` makes an allowance whose quota can be changed while threads ask. Its
-//! root is an `Adjustable`, the other type that a [`Root`] can be; a fixed allowance pays nothing for that.
+//! root is an `Adjustable`. That and a [`Bucket`] are all that a caller can name as a [`Root`]; a fixed allowance pays
+//! nothing for it.
 
 #[cfg(feature = "redis")]
 mod pauser;

@@ -22,8 +22,11 @@ impl<C: Clock, R: Root<C>> Pauser<C, R> {
         }
     }
 
-    pub(crate) fn resume(&self) {
-        if let Some(shared) = self.0.upgrade() {
+    /// Ends the pause if there is leave to, and while it is held. It is given back before the allowance, which may end here.
+    pub(crate) fn resume_with<L>(&self, leave: impl FnOnce() -> Option<L>) {
+        if let Some(shared) = self.0.upgrade()
+            && let Some(_leave) = leave()
+        {
             shared.root.resume();
         }
     }

@@ -171,6 +171,14 @@ impl Oracle {
         }
     }
 
+    /// Takes `cost` tokens, there or not, but not so many that the bucket owes more than `most` after it. What it owes already stays.
+    pub(crate) fn owe(&mut self, cost: u64, most: u64, now: u64) {
+        let missing = self.missing(now);
+        let all = missing.saturating_add(self.parts(cost)).min(self.full.saturating_add(self.parts(most)));
+        self.missing = missing.max(all).min(Self::SATURATED);
+        self.last = now;
+    }
+
     /// Gives `cost` tokens back, up to a full bucket.
     pub(crate) fn refund(&mut self, cost: u64, now: u64) {
         let missing = self.missing(now);

@@ -1,6 +1,7 @@
-//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command however that ends.
+//! A server of the command's own: on a port that nobody uses, keeping nothing, gone with the command however
+//! that ends.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -14,15 +15,20 @@ const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 /// How long it is given to start.
 const START: Duration = Duration::from_secs(10);
 
+/// What a server says of itself is a few thousand bytes.
+const LONGEST_ANSWER: u64 = 65_536;
+
 /// Between choosing a port and listening on it somebody else may take it.
 const TRIES: u32 = 5;
 
-/// Runs a program until it ends, or until nobody holds the other end of the input: what a killed command leaves behind, the system
-/// closes. An interrupt is for the command to end by.
+/// Runs a program until it ends, or until nobody holds the other end of the input: what a killed command
+/// leaves behind, the system closes. An interrupt is for the command to end by. It says the program's process
+/// identifier.
 const WATCH: &str = r#"
 trap '' INT
 exec 3<&0
-"$@" </dev/null 3<&- & server=$!
+"$@" </dev/null >/dev/null 3<&- & server=$!
+echo $server
 { read -r _ <&3; kill $server; } & watch=$!
 exec 3<&-
 wait $server
@@ -65,20 +71,28 @@ impl Own {
             return Ok(None);
         }
         for _ in 0..TRIES {
-            let port = free_port()?;
-            let mut own = Self { process: spawn(program, port)?, program, port };
-            if own.answers()? {
+            if let Some(own) = Self::at(program, free_port()?)? {
                 return Ok(Some(own));
             }
         }
         Err(io::Error::other("it ends as soon as it is started"))
     }
 
-    /// False if it ended, as it does when the port is another's.
-    fn answers(&mut self) -> io::Result<bool> {
+    /// `None` if it ends, as it does when the port is another's.
+    fn at(program: &'static str, port: u16) -> io::Result<Option<Self>> {
+        let mut own = Self { process: spawn(program, port)?, program, port };
+        let mut identifier = String::new();
+        if let Some(says) = own.process.stdout.take() {
+            BufReader::new(says).read_line(&mut identifier)?;
+        }
+        Ok(own.answers_as(identifier.trim_end())?.then_some(own))
+    }
+
+    /// False if it ended. Another that answers on its port is not it.
+    fn answers_as(&mut self, identifier: &str) -> io::Result<bool> {
         let begin = Instant::now();
         while begin.elapsed() < START {
-            if ping(self.port).is_ok() {
+            if is_process(self.port, identifier).unwrap_or(false) {
                 return Ok(true);
             }
             if self.process.try_wait()?.is_some() {
@@ -108,17 +122,18 @@ fn spawn(program: &str, port: u16) -> io::Result<Child> {
     let mut command = Command::new("sh");
     command.args(["-c", WATCH, "sh", program, "--bind", "127.0.0.1", "--port", &port.to_string()]);
     command.args(["--save", "", "--appendonly", "no"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
 }
 
-fn ping(port: u16) -> io::Result<()> {
+/// Whether what listens is the server with that process identifier.
+fn is_process(port: u16, identifier: &str) -> io::Result<bool> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, START)?;
     stream.set_read_timeout(Some(START))?;
-    stream.write_all(b"PING\r\n")?;
-    let mut answer = [0; 7];
-    stream.read_exact(&mut answer)?;
-    if &answer == b"+PONG\r\n" { Ok(()) } else { Err(io::Error::other("something else answers")) }
+    stream.write_all(b"INFO server\r\nQUIT\r\n")?;
+    let mut answer = String::new();
+    stream.take(LONGEST_ANSWER).read_to_string(&mut answer)?;
+    Ok(answer.lines().any(|line| line.strip_prefix("process_id:") == Some(identifier)))
 }
 
 fn free_port() -> io::Result<u16> {
@@ -127,4 +142,15 @@ fn free_port() -> io::Result<u16> {
 
 fn unusable(why: &str) -> Failure {
     Failure::Input(format!("--redis: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_somebody_else_is_not_ones_own() {
+        let somebodys = Own::start().unwrap();
+        assert!(Own::at(somebodys.program, somebodys.port).unwrap().is_none());
+    }
 }

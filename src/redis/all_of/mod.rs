@@ -19,9 +19,9 @@ use crate::quota::Quota;
 
 /// Several buckets that admit together or not at all, in one call of the script. Clones share them.
 ///
-/// The keys must lie in one slot of a cluster, on whatever server they are used: give them a common part in braces. A bucket under
-/// the same key elsewhere is the same bucket. That no bucket of another server comes among them is because this makes its buckets
-/// itself, on one connection.
+/// The keys must lie in one slot of a cluster, on whatever server they are used: give them a common part in
+/// braces. A bucket under the same key elsewhere is the same bucket. That no bucket of another server comes
+/// among them is because this makes its buckets itself, on one connection.
 ///
 /// ```no_run
 /// # async fn run(connection: redis::aio::MultiplexedConnection) -> Result<(), Box<dyn std::error::Error>> {
@@ -63,7 +63,8 @@ impl<C: Clone, const N: usize> RedisAllOf<C, N> {
     ///
     /// # Errors
     ///
-    /// [`NotTogether`]: two keys of different slots, the same key twice, a quota that cannot be kept exactly, or no limits.
+    /// [`NotTogether`]: two keys of different slots, the same key twice, a quota that cannot be kept exactly,
+    /// or no limits.
     pub fn new<K: Into<String>>(connection: C, limits: [(K, Quota); N]) -> Result<Self, NotTogether> {
         let mut buckets: Vec<RedisBucket<C>> = Vec::with_capacity(N);
         for (key, quota) in limits {
@@ -98,9 +99,10 @@ impl<C: ConnectionLike + Clone, const N: usize> RedisAllOf<C, N> {
     ///
     /// # Errors
     ///
-    /// [`AllOfRefused::Denied`] names the limit that refuses for the longest and its wait: one that refuses for ever, or else the
-    /// largest wait of all that refuse; of equal ones the first. A cost of zero and one above a capacity are refused without
-    /// the server. [`AllOfRefused::Store`]: it is not known whether the costs were taken; all were, or none.
+    /// [`AllOfRefused::Denied`] names the limit that refuses for the longest and its wait: one that refuses
+    /// for ever, or else the largest wait of all that refuse; of equal ones the first. A cost of zero and one
+    /// above a capacity are refused without the server. [`AllOfRefused::Store`]: it is not known whether the
+    /// costs were taken; all were, or none.
     pub async fn try_acquire(&self, costs: [u64; N]) -> Result<(), AllOfRefused> {
         self.take(costs).await.map(drop)
     }

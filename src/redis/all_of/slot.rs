@@ -5,8 +5,8 @@ use crc16::{State, XMODEM};
 /// Slots of a cluster.
 const SLOTS: u16 = 16_384;
 
-/// The slot of a key, by the part between its first `{` and the next `}` if there is one and it is not empty, else by all of
-/// it: the rule of the cluster's specification.
+/// The slot of a key, by the part between its first `{` and the next `}` if there is one and it is not empty,
+/// else by all of it: the rule of the cluster's specification.
 pub(super) fn slot(key: &str) -> u16 {
     State::<XMODEM>::calculate(tag(key).unwrap_or(key).as_bytes()) % SLOTS
 }

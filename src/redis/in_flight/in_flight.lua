@@ -1,6 +1,7 @@
--- Permits for work in flight, on the server's clock. KEYS: a sorted set. ARGV: the verb, a permit, then what the verb asks for.
--- A permit is a member 'NAME:WEIGHT' scored by the microsecond at which its lease ends. The member 'held' is the sum of all
--- weights, so that it need not be added up; its score lies below any time.
+-- Permits for work in flight, on the server's clock. KEYS: a sorted set. ARGV: the verb, a permit, then what
+-- the verb asks for. A permit is a member 'NAME:WEIGHT' scored by the microsecond at which its lease ends.
+-- The member 'held' is the sum of all weights, so that it need not be added up; its score lies below any
+-- time.
 
 local key, verb, permit = KEYS[1], ARGV[1], ARGV[2]
 

@@ -18,12 +18,13 @@ use super::store::{AskPermit, DEADLINE, Store};
 
 /// Permits that everybody has who asks the same server for the same key. Clones share them.
 ///
-/// A permit is held for a lease and no longer, unless it is [renewed](RedisPermit::renew): what a machine held that died comes back
-/// when its leases end. So take a lease that is longer than a pause of the process or the network that should do no harm, and renew it
-/// every third of it, or let [`RedisPermit::renew_during`] do so.
+/// A permit is held for a lease and no longer, unless it is [renewed](RedisPermit::renew): what a machine
+/// held that died comes back when its leases end. So take a lease that is longer than a pause of the process
+/// or the network that should do no harm, and renew it every third of it, or let
+/// [`RedisPermit::renew_during`] do so.
 ///
-/// The limit is the caller's own, and judged at each acquisition: while callers disagree, as when a new version with another limit
-/// is being rolled out, each keeps to its own against the sum of all.
+/// The limit is the caller's own, and judged at each acquisition: while callers disagree, as when a new
+/// version with another limit is being rolled out, each keeps to its own against the sum of all.
 ///
 /// ```no_run
 /// # async fn run(connection: redis::aio::MultiplexedConnection) -> Result<(), Box<dyn std::error::Error>> {
@@ -40,9 +41,10 @@ use super::store::{AskPermit, DEADLINE, Store};
 ///
 /// # What it promises
 ///
-/// The weights of the permits whose leases have not ended, by the server's clock, are never above the limit. Work that goes on after
-/// its lease has ended is not counted. A clock of the server that steps back makes leases longer, one that steps forward ends them
-/// early by as much. After a failover what the new primary has not heard of may be held twice.
+/// The weights of the permits whose leases have not ended, by the server's clock, are never above the limit.
+/// Work that goes on after its lease has ended is not counted. A clock of the server that steps back makes
+/// leases longer, one that steps forward ends them early by as much. After a failover what the new primary
+/// has not heard of may be held twice.
 ///
 /// # Cost
 ///
@@ -74,12 +76,13 @@ impl<C> RedisInFlight<C> {
     /// The longest lease, 30 days.
     pub const MAX_LEASE: Duration = Duration::from_secs(30 * 86_400);
 
-    /// At most `limit` in flight under this key, each permit for `lease`, with a deadline of 100 ms for each call.
+    /// At most `limit` in flight under this key, each permit for `lease`, with a deadline of 100 ms for each
+    /// call.
     ///
     /// # Errors
     ///
-    /// A limit of 0 or above [`MAX_LIMIT`](Self::MAX_LIMIT); a lease outside [`MIN_LEASE`](Self::MIN_LEASE) and
-    /// [`MAX_LEASE`](Self::MAX_LEASE).
+    /// A limit of 0 or above [`MAX_LIMIT`](Self::MAX_LIMIT); a lease outside [`MIN_LEASE`](Self::MIN_LEASE)
+    /// and [`MAX_LEASE`](Self::MAX_LEASE).
     pub fn new(
         connection: C,
         key: impl Into<String>,
@@ -132,8 +135,9 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisInFlight<C> {
     ///
     /// # Cancel safety
     ///
-    /// As for an answer that did not come in time: the server may have given the permit, so it is given back by its name, by a
-    /// task of its own if there is a runtime. Should that not reach the server either, the lease ends.
+    /// As for an answer that did not come in time: the server may have given the permit, so it is given back
+    /// by its name, by a task of its own if there is a runtime. Should that not reach the server either, the
+    /// lease ends.
     pub async fn try_acquire(&self) -> Result<RedisPermit<C>, NoRedisPermit> {
         self.try_acquire_n(1).await
     }
@@ -142,7 +146,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisInFlight<C> {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Self::try_acquire); at once, without the server, for a weight of zero or above the limit.
+    /// As [`try_acquire`](Self::try_acquire); at once, without the server, for a weight of zero or above the
+    /// limit.
     ///
     /// # Cancel safety
     ///

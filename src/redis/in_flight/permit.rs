@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use redis::aio::ConnectionLike;
 use tokio::runtime::Handle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::RedisInFlight;
 use super::name::Name;
@@ -18,9 +18,9 @@ use crate::redis::error::StoreError;
 
 /// Leave to be in flight, until its lease ends.
 ///
-/// [Released](Self::release), it comes back at once, and the caller knows. Dropped, it is given back by a task of its own if the
-/// thread has a runtime of tokio's, and nobody waits for that; without one, or if the server cannot be reached, it comes back when
-/// its lease ends.
+/// [Released](Self::release), it comes back at once, and the caller knows. Dropped, it is given back by a
+/// task of its own if the thread has a runtime of tokio's, and nobody waits for that; without one, or if the
+/// server cannot be reached, it comes back when its lease ends.
 #[must_use = "a permit that is dropped at once limits nothing"]
 pub struct RedisPermit<C: ConnectionLike + Clone + Send + Sync + 'static> {
     of: RedisInFlight<C>,
@@ -52,7 +52,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
         self.name.weight
     }
 
-    /// For at least so long it is still held, if the server's clock does not step; zero if the lease may be over.
+    /// For at least so long it is still held, if the server's clock does not step; zero if the lease may be
+    /// over, or [is lost](NotRenewed::Lost).
     pub fn remaining(&self) -> Duration {
         self.ends.saturating_duration_since(Instant::now())
     }
@@ -61,8 +62,9 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
     ///
     /// # Errors
     ///
-    /// [`NotRenewed::Lost`]: the lease is over, and somebody else may have the permits. [`NotRenewed::Store`]: it is not known
-    /// whether it was renewed; it is held for what [remained](Self::remaining).
+    /// [`NotRenewed::Lost`]: the lease is over, and somebody else may have the permits.
+    /// [`NotRenewed::Store`]: it is not known whether it was renewed; it is held for what
+    /// [remained](Self::remaining).
     ///
     /// # Cancel safety
     ///
@@ -75,13 +77,14 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
                 Ok(())
             }
             _ => {
-                self.held = false;
+                (self.held, self.ends) = (false, asked);
                 Err(LeaseLost.into())
             }
         }
     }
 
-    /// Renews it every third of the lease while the work runs.
+    /// Renews it every third of the lease while the work runs. An answer is waited for no longer than the
+    /// lease lasts, whatever the deadline is.
     ///
     /// # Errors
     ///
@@ -103,7 +106,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
     ///
     /// # Errors
     ///
-    /// The server gave no answer. It is tried once more, as if the permit was dropped: to give back twice is to give back once.
+    /// The server gave no answer. It is tried once more, as if the permit was dropped: to give back twice is
+    /// to give back once.
     ///
     /// # Cancel safety
     ///
@@ -117,10 +121,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisPermit<C> {
     async fn renew_until_lost(&mut self) -> LeaseLost {
         loop {
             sleep((self.of.lease() / 3).min(self.remaining())).await;
-            match self.renew().await {
-                Err(NotRenewed::Lost(lost)) => return lost,
-                Err(NotRenewed::Store(_)) if self.remaining().is_zero() => return LeaseLost,
-                _ => {}
+            match timeout(self.remaining(), self.renew()).await {
+                Ok(Err(NotRenewed::Lost(lost))) => return lost,
+                Err(_) => return LeaseLost,
+                Ok(Err(NotRenewed::Store(_))) if self.remaining().is_zero() => return LeaseLost,
+                Ok(_) => {}
             }
         }
     }

@@ -42,7 +42,8 @@ pub enum NoRedisPermit {
     },
     /// A weight of 0.
     ZeroWeight,
-    /// The server gave no answer. Whether it gave a permit is not known; if so it is given back, or its lease ends.
+    /// The server gave no answer. Whether it gave a permit is not known; if so it is given back, or its lease
+    /// ends.
     Store(StoreError),
 }
 

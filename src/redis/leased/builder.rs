@@ -13,6 +13,7 @@ use crate::redis::bucket::RedisBucket;
 use crate::redis::circuit::Circuit;
 use crate::redis::error::NotRepresentable;
 use crate::redis::outage::{Fallback, Outage};
+use crate::redis::store::DEADLINE;
 use crate::sharded::Sharded;
 
 /// A [`Leased`] in the making.
@@ -45,14 +46,7 @@ pub enum LeasedError {
 
 impl<C> LeasedBuilder<C> {
     pub(super) fn new(connection: C, key: String, plan: LeasePlan) -> Self {
-        Self {
-            connection,
-            key,
-            plan,
-            outage: Outage::Deny,
-            circuit: Circuit::default(),
-            deadline: Duration::from_millis(100),
-        }
+        Self { connection, key, plan, outage: Outage::Deny, circuit: Circuit::default(), deadline: DEADLINE }
     }
 
     /// What decides while Redis does not answer and the lease does not do; [`Outage::Deny`] otherwise.
@@ -70,12 +64,13 @@ impl<C> LeasedBuilder<C> {
         Self { deadline, ..self }
     }
 
-    /// The limit, and what draws for it, which is to [run](Supply::run) as a task. Nothing is drawn before that.
+    /// The limit, and what draws for it, which is to [run](Supply::run) as a task. Nothing is drawn before
+    /// that.
     ///
     /// # Errors
     ///
-    /// What the plan leaves to Redis cannot be kept there, or the share for outages would be nothing, or there would be fewer
-    /// shares than instances.
+    /// What the plan leaves to Redis cannot be kept there, or the share for outages would be nothing, or
+    /// there would be fewer shares than instances.
     pub fn build(self) -> Result<(Leased<C>, Supply<C>), LeasedError>
     where
         C: Clone,

@@ -1,7 +1,7 @@
 //! How large a lease is to be.
 
-/// The size to which a lease is filled, by what was spent of it lately. It doubles when the lease runs low soon after it was
-/// filled, and halves after a span in which less than half of it was spent.
+/// The size to which a lease is filled, by what was spent of it lately. It doubles when the lease runs low
+/// soon after it was filled, and halves after a span in which less than half of it was spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Demand {
     target: u64,

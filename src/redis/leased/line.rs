@@ -18,6 +18,8 @@ pub(super) struct Line {
     total: u64,
     /// Those who have given up are taken out when so many are in line.
     sweep_at: usize,
+    /// Whether anybody has ever drawn for them.
+    begun: bool,
     closed: bool,
     /// They are told what became of the lease.
     closers: Vec<oneshot::Sender<Outcome>>,
@@ -81,12 +83,18 @@ impl Line {
         Some(waiter)
     }
 
-    /// So that who gives up behind one who waits for long does not stay for as long. Next when there are twice as many.
+    /// So that who gives up behind one who waits for long does not stay for as long. Next when there are
+    /// twice as many.
     fn sweep(&mut self) {
         const FEWEST: usize = 64;
         self.waiting.retain(|waiter| !waiter.answer.is_closed());
         self.total = self.waiting.iter().fold(0, |sum, waiter| sum.saturating_add(waiter.cost));
         self.sweep_at = self.waiting.len().saturating_mul(2).max(FEWEST);
+    }
+
+    /// Somebody draws.
+    pub(super) fn begin(&mut self) {
+        self.begun = true;
     }
 
     /// Nobody enters any more.
@@ -98,11 +106,13 @@ impl Line {
         self.closed
     }
 
-    /// Where to learn what became of the lease.
+    /// Where to learn what became of the lease. Of one for which nobody ever drew there is nothing to wait
+    /// for.
     pub(super) fn outcome(&mut self) -> oneshot::Receiver<Outcome> {
         let (closer, told) = oneshot::channel();
         match &self.outcome {
             Some(outcome) => drop(closer.send(outcome.clone())),
+            None if !self.begun => drop(closer.send(Ok(0))),
             None => self.closers.push(closer),
         }
         told

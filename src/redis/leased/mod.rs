@@ -18,6 +18,7 @@ pub use self::plan::{LeasePlan, LeasePlanError};
 use self::pot::{Pot, Still, Tap};
 pub use self::shard::LeaseShard;
 pub use self::supply::Supply;
+use super::asking;
 use super::bucket::RedisBucket;
 use super::error::{Refused, StoreError};
 use super::outage::{DecidedBy, OutageState};
@@ -27,8 +28,8 @@ use crate::nanos::Nanos;
 use crate::quota::Quota;
 use crate::sharded::Sharded;
 
-/// One limit for many machines, of which each process holds a lease: tokens that were drawn from Redis in the background and are
-/// spent as those of a [`Sharded`] allowance are, without a round trip.
+/// One limit for many machines, of which each process holds a lease: tokens that were drawn from Redis in the
+/// background and are spent as those of a [`Sharded`] allowance are, without a round trip.
 ///
 /// ```no_run
 /// # async fn run(connection: redis::aio::MultiplexedConnection) -> Result<(), Box<dyn std::error::Error>> {
@@ -52,42 +53,48 @@ use crate::sharded::Sharded;
 ///
 /// # The bound
 ///
-/// That of one bucket. The key in Redis has a capacity of `B - n*L`, and at most `n` instances hold at most `L` tokens each, so
-/// there are never more than `B`. A token is taken out of Redis before it is in a lease and out of the lease before it goes
-/// back, so moves make none. All together admit at most `B + r*t` in every interval of length `t`, however late a lease is spent.
-/// Where the number of instances is not stated it is `B + k*L + r*t`, with `k` of them alive. A draw whose answer was lost
-/// counts as lost: an instance never has what it was not told of. An instance that dies loses its lease, at most `L` tokens.
+/// That of one bucket. The key in Redis has a capacity of `B - n*L`, and at most `n` instances hold at most
+/// `L` tokens each, so there are never more than `B`. A token is taken out of Redis before it is in a lease
+/// and out of the lease before it goes back, so moves make none. All together admit at most `B + r*t` in
+/// every interval of length `t`, however late a lease is spent. Where the number of instances is not stated
+/// it is `B + k*L + r*t`, with `k` of them alive. A draw whose answer was lost counts as lost: an instance
+/// never has what it was not told of. An instance that dies loses its lease, at most `L` tokens.
 ///
-/// What it costs: a fresh limit admits `B - n*L` at once, since leases begin empty; tokens in the lease of one instance are not
-/// there for another; and the largest cost that is ever admitted is `B - n*L`, above `L` only by [`acquire_n`](Self::acquire_n).
-/// Refill is lost while the key is full, so `B - n*L` should be worth the time that a draw takes, some milliseconds, a few times.
+/// What it costs: a fresh limit admits `B - n*L` at once, since leases begin empty; tokens in the lease of
+/// one instance are not there for another; and the largest cost that is ever admitted is `B - n*L`, above
+/// [`max_cost`](Self::max_cost) for certain only by [`acquire_n`](Self::acquire_n), which asks Redis for it.
+/// Refill is lost while the key is full, so `B - n*L` should be worth the time that a draw takes, some
+/// milliseconds, a few times.
 ///
 /// What the [module](super) says of keys that are evicted, and of failovers, holds for leases too.
 ///
 /// # The size of a lease
 ///
-/// It follows what is spent: it doubles when it runs low within a tenth of a second, up to `L` (less what is for the threads'
-/// shards), halves after a tenth of a second in which less than half of it was spent, and what is above it goes back. A draw
-/// takes no more than one part in `2*n` of what Redis has, if not more is waited for; so near the end leases are single tokens.
-/// An instance that spends nothing holds one token, and none while Redis has fewer than `2*n`, or than half of its capacity if that
-/// is less: the last ones are for whoever asks, within two seconds or so. What is in the shards of threads, up to an eighth of `L`, stays there until they call again
-/// or the limit is closed; [a shard of one's own](Self::shard) gives it back when it is dropped or parked.
+/// It follows what is spent: it doubles when it runs low within a tenth of a second, up to `L` (less what is
+/// for the threads' shards), halves after a tenth of a second in which less than half of it was spent, and
+/// what is above it goes back. A draw takes no more than one part in `2*n` of what Redis has, if not more is
+/// waited for; so near the end leases are single tokens. An instance that spends nothing holds one token, and
+/// none while Redis has fewer than `2*n`, or than half of its capacity if that is less: the last ones are for
+/// whoever asks, within two seconds or so. What is in the shards of threads, up to an eighth of `L`, stays
+/// there until they call again or the limit is closed; [a shard of one's own](Self::shard) gives it back when
+/// it is dropped or parked.
 ///
 /// # Pauses
 ///
-/// An instance learns of a pause of the key with its next draw, and then obeys it for all that it has drawn. Until then it may
-/// spend its lease.
+/// An instance learns of a pause of the key with its next draw, and then obeys it for all that it has drawn.
+/// Until then it may spend its lease.
 ///
 /// # Outage
 ///
-/// While the last draw has failed, calls spend the lease that is there, and where it does not do the [`Outage`](super::Outage)
-/// rule decides. `Share` never admits more than its bucket, whatever the lease holds. A [`Circuit`](super::Circuit) spaces the
-/// attempts.
+/// While the last draw has failed, calls spend the lease that is there, and where it does not do the
+/// [`Outage`](super::Outage) rule decides. `Share` never admits more than its bucket, whatever the lease
+/// holds. A [`Circuit`](super::Circuit) spaces the attempts.
 ///
 /// # Cost
 ///
-/// That of [`Sharded`]; a refusal reads the clock besides. Redis is asked as often as leases are drawn; when it is empty, by each
-/// instance no more often than 32 times in the time in which it would fill up, or 200 times a second, whichever is more often.
+/// That of [`Sharded`]; a refusal reads the clock besides. Redis is asked as often as leases are drawn; when
+/// it is empty, by each instance no more often than 32 times in the time in which it would fill up, or 200
+/// times a second, whichever is more often.
 pub struct Leased<C> {
     sharded: Sharded<Still, Tap>,
     pot: Arc<Pot>,
@@ -96,8 +103,8 @@ pub struct Leased<C> {
 }
 
 impl<C> Leased<C> {
-    /// A lease by `plan` of the bucket under this key. The bucket is another one than that of a [`RedisBucket`] with the whole
-    /// quota: a key is for one or the other.
+    /// A lease by `plan` of the bucket under this key. The bucket is another one than that of a
+    /// [`RedisBucket`] with the whole quota: a key is for one or the other.
     pub fn builder(connection: C, key: impl Into<String>, plan: LeasePlan) -> LeasedBuilder<C> {
         LeasedBuilder::new(connection, key.into(), plan)
     }
@@ -116,10 +123,11 @@ impl<C> Leased<C> {
     ///
     /// # Errors
     ///
-    /// [`Denied::NotYet`] if the lease does not hold so many, although Redis may. Its wait is the earliest time at which more
-    /// can be here: when Redis has issued a token by what it said last, or is asked again, and as long as its last answer took.
-    /// It is no promise, for others ask, too; and what others give back may come sooner.
-    /// [`Denied::OverCapacity`] for a cost that no lease holds, see [`max_cost`](Self::max_cost), or [`Denied::ZeroCost`].
+    /// [`Denied::NotYet`] if the lease does not hold so many, although Redis may. Its wait is the earliest
+    /// time at which more can be here: when Redis has issued a token by what it said last, or is asked again,
+    /// and as long as its last answer took. It is no promise, for others ask, too; and what others give back
+    /// may come sooner. [`Denied::OverCapacity`] for a cost that is not there and that no lease is filled up
+    /// to, above [`max_cost`](Self::max_cost), or [`Denied::ZeroCost`].
     #[inline]
     pub fn try_acquire_n(&self, cost: u64) -> Result<DecidedBy, Denied> {
         match self.sharded.try_acquire_n(cost) {
@@ -141,7 +149,9 @@ impl<C> Leased<C> {
         self.pot.held()
     }
 
-    /// The largest cost that is ever admitted out of a lease, in tokens: `L`, less what is for the shards.
+    /// The largest cost for which a lease is filled, in tokens: `L`, less what is for the shards. What they
+    /// give back comes on top, so a larger cost, up to `L`, may be admitted as long as it is there; nothing
+    /// is drawn for it.
     pub fn max_cost(&self) -> u64 {
         self.pot.room()
     }
@@ -161,21 +171,26 @@ impl<C> Leased<C> {
         self.pot.fallback.state()
     }
 
-    /// Ends the lease. Every call that begins after it is refused, here and in all clones; what the lease still holds goes back
-    /// to Redis, exactly: with the last handle also what is in the shards, otherwise that is lost. Tells how many tokens that were.
+    /// Ends the lease. Every call that begins after it is refused, here and in all clones; what the lease
+    /// still holds goes back to Redis, exactly: with the last handle also what is in the shards, otherwise
+    /// that is lost. Tells how many tokens that were.
     ///
     /// Dropping all handles does the same, without telling.
     ///
     /// # Errors
     ///
-    /// Redis gave no answer, or the [`Supply`] does not run: the lease is lost.
+    /// Redis gave no answer, or the [`Supply`] does not run any more: the lease is lost. One that never ran
+    /// had drawn nothing.
     ///
     /// # Cancel safety
     ///
     /// The lease ends all the same.
     pub async fn close(self) -> Result<u64, StoreError> {
         let Self { sharded, pot, .. } = self;
+        // Before it is paused, or the end of a pause of the key could be the end of this one.
+        pot.line().close();
         sharded.pause_until(Nanos::MAX);
+        // Before it is told, for with the last handle it gives back what is in the shards.
         drop(sharded);
         pot.close();
         let outcome = pot.line().outcome();
@@ -211,20 +226,21 @@ impl<C: ConnectionLike + Clone> Leased<C> {
         self.acquire_n(1).await
     }
 
-    /// Waits until `cost` tokens are admitted: out of the lease, or of what is drawn for it. For at most so long, put it into a
-    /// timeout.
+    /// Waits until `cost` tokens are admitted: out of the lease, or of what is drawn for it. For at most so
+    /// long, put it into a timeout.
     ///
     /// A cost above [`max_cost`](Self::max_cost) is asked of Redis itself, again whenever its wait is over.
     ///
     /// # Errors
     ///
-    /// A cost that is never admitted. While Redis does not answer, the refusal of the outage rule, at once. The limit was
-    /// closed.
+    /// A cost that is never admitted. While Redis does not answer, the refusal of the outage rule, at once.
+    /// The limit was closed.
     ///
     /// # Fairness
     ///
-    /// Those who wait in one process are served in the order in which they came, before anything that is drawn goes into the
-    /// lease. Calls that find enough in the lease do not wait. Between instances there is no order.
+    /// Those who wait in one process are served in the order in which they came, before anything that is
+    /// drawn goes into the lease. Calls that find enough in the lease do not wait. Between instances there is
+    /// no order.
     ///
     /// # Cancel safety
     ///
@@ -247,19 +263,7 @@ impl<C: ConnectionLike + Clone> Leased<C> {
     async fn acquire_of_the_store(&self, cost: u64) -> Result<DecidedBy, Refused> {
         self.bucket.check(cost)?;
         while !self.pot.is_closed() {
-            let asked = match self.pot.fallback.ask() {
-                Err(error) => Err(error.into()),
-                Ok(call) => {
-                    let asked = self.bucket.try_acquire_n(cost).await;
-                    if let Err(Refused::Store(_)) = asked {
-                        call.failed()
-                    } else {
-                        call.answered()
-                    }
-                    asked
-                }
-            };
-            match asked {
+            match asking::try_acquire_n(&self.bucket, &self.pot.fallback, cost).await {
                 Ok(()) => return Ok(DecidedBy::Store),
                 Err(Refused::Denied(denied)) => tokio::time::sleep(denied.wait().unwrap_or_default()).await,
                 Err(Refused::Store(error)) => {

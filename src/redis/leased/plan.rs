@@ -7,8 +7,9 @@ use crate::sharded::Plan;
 
 /// How many instances share a limit, and how much each may hold.
 ///
-/// With a capacity of `B` tokens, at most `n` instances and leases of at most `L` tokens, the key in the store has a capacity of
-/// `B - n*L`: what is in the store and in all leases together is never more than `B`. All instances of a limit need the same plan.
+/// With a capacity of `B` tokens, at most `n` instances and leases of at most `L` tokens, the key in the
+/// store has a capacity of `B - n*L`: what is in the store and in all leases together is never more than `B`.
+/// All instances of a limit need the same plan.
 ///
 /// ```
 /// use tollgate::{quota, redis::LeasePlan};
@@ -42,15 +43,17 @@ impl LeasePlan {
     /// One part of the capacity in this many is for leases by default.
     const DEFAULT_PART: u64 = 8;
 
-    /// Leases for at most `instances` instances alive at one time: an eighth of the capacity for all of them, and at least
-    /// one token for each. In every interval of length `t` all of them together admit at most `B + r*t`.
+    /// Leases for at most `instances` instances alive at one time: an eighth of the capacity for all of them,
+    /// and at least one token for each. In every interval of length `t` all of them together admit at most
+    /// `B + r*t`.
     ///
-    /// An instance is one [`Leased`](super::Leased) with its clones. Those that start before others have ended count beside them. Each one above the stated number may admit a lease
-    /// more than the bound.
+    /// An instance is one [`Leased`](super::Leased) with its clones. Those that start before others have
+    /// ended count beside them. Each one above the stated number may admit a lease more than the bound.
     ///
     /// # Errors
     ///
-    /// No instances, or as many as the capacity has tokens, or more: a lease would be zero, or the store would have nothing.
+    /// No instances, or as many as the capacity has tokens, or more: a lease would be zero, or the store
+    /// would have nothing.
     pub fn new(quota: &Quota, instances: u32) -> Result<Self, LeasePlanError> {
         let part = quota.capacity() / Self::DEFAULT_PART / u64::from(instances.max(1));
         Self::with_ceiling(quota, instances, part.max(1))
@@ -65,8 +68,9 @@ impl LeasePlan {
         Self::checked(quota, Some(instances), ceiling)
     }
 
-    /// Leases of at most `ceiling` tokens for any number of instances. The store has the whole capacity, so with `k` instances
-    /// alive all of them together admit at most `B + k*L + r*t` in every interval of length `t`.
+    /// Leases of at most `ceiling` tokens for any number of instances. The store has the whole capacity, so
+    /// with `k` instances alive all of them together admit at most `B + k*L + r*t` in every interval of
+    /// length `t`.
     ///
     /// # Errors
     ///
@@ -89,8 +93,9 @@ impl LeasePlan {
         Ok(Self { quota: *quota, instances, ceiling, threads })
     }
 
-    /// The same for so many threads in each process, with two for each core otherwise. Up to an eighth of a lease lies in their
-    /// [shards](crate::sharded); with 0 threads, or where that is no token for each, all threads spend from one word.
+    /// The same for so many threads in each process, with two for each core otherwise. Up to an eighth of a
+    /// lease lies in their [shards](crate::sharded); with 0 threads, or where that is no token for each, all
+    /// threads spend from one word.
     #[must_use]
     pub fn with_threads(self, threads: u32) -> Self {
         Self { threads, ..self }
@@ -111,8 +116,8 @@ impl LeasePlan {
         self.ceiling
     }
 
-    /// The capacity of the key in the store, in tokens: `B - n*L`, or `B` where the number of instances is not stated. It is the
-    /// largest cost that is ever admitted.
+    /// The capacity of the key in the store, in tokens: `B - n*L`, or `B` where the number of instances is
+    /// not stated. It is the largest cost that is ever admitted.
     pub fn root_capacity(&self) -> u64 {
         let instances = self.instances.unwrap_or(0);
         self.quota.capacity() - self.ceiling * u64::from(instances)

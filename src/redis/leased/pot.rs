@@ -1,16 +1,21 @@
 //! What a process holds of its lease, beside what lies in its threads' shards: the root that they draw from.
 //!
-//! It is a bucket on a clock that stands, so nothing is issued in it: what it holds was put into it. Whoever takes the last
-//! but few tokens, or finds too few, rings for more.
+//! It is a bucket on a clock that stands, so nothing is issued in it: what it holds was put into it. Whoever
+//! takes the last but few tokens, or finds too few, rings for more.
 //!
 //! # Memory ordering
 //!
-//! What the mark and the times say is a hint, and nothing is published by them: they are `Relaxed`. The mark is set before the
-//! supply looks at what is held, and a caller looks at it after it has taken; where both miss each other, the next caller
-//! rings, and until then nobody lacks anything.
+//! What the mark and the times say is a hint, and nothing is published by them: they are `Relaxed`. The mark
+//! is set before the supply looks at what is held, and a caller looks at it after it has taken; where both
+//! miss each other, the next caller rings, and until then nobody lacks anything.
 //!
-//! A grant that nobody takes is put back into the pot and then counted out of `granted`, with `Release`. The supply, which adds
-//! to `granted` itself, loads it with `Acquire` and then looks into the pot: what is counted out it finds there.
+//! One time is more: [`NEVER`] says that the pot is closed. It is stored with `Release`, after the last
+//! handle's shards have given back what they held, and loaded with `Acquire`, after which the supply empties
+//! the pot: it finds all of that.
+//!
+//! A grant that nobody takes is put back into the pot and then counted out of `granted_tokens`, with
+//! `Release`. The supply, which adds to `granted_tokens` itself, loads it with `Acquire` and then looks into
+//! the pot: what is counted out it finds there.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -47,15 +52,15 @@ pub(super) struct Pot {
     /// Its capacity is the whole lease, so nothing that is put into it is lost.
     bucket: Bucket<Still>,
     /// It is filled up to so much, at most.
-    room: u64,
+    room_tokens: u64,
     /// Who leaves less than this rings, once; 0 when someone has.
-    low: AtomicU64,
+    low_tokens: AtomicU64,
     bell: Notify,
     /// Tokens on their way to those who waited. They may come back.
-    granted: AtomicU64,
+    granted_tokens: AtomicU64,
     /// The reading before which nothing more comes, and how long an answer of the store took.
-    due: AtomicU64,
-    trip: AtomicU64,
+    due_nanos: AtomicU64,
+    trip_nanos: AtomicU64,
     line: Mutex<Line>,
     pub(super) fallback: Fallback,
 }
@@ -71,39 +76,40 @@ impl Pot {
     pub(super) fn new(plan: &Plan, fallback: Fallback) -> Self {
         Self {
             bucket: Bucket::with_clock(plan.quota(), Still),
-            room: plan.root_capacity(),
-            low: AtomicU64::new(0),
+            room_tokens: plan.root_capacity(),
+            low_tokens: AtomicU64::new(0),
             bell: Notify::new(),
-            granted: AtomicU64::new(0),
-            due: AtomicU64::new(0),
-            trip: AtomicU64::new(1_000_000),
+            granted_tokens: AtomicU64::new(0),
+            due_nanos: AtomicU64::new(0),
+            trip_nanos: AtomicU64::new(1_000_000),
             line: Mutex::new(Line::default()),
             fallback,
         }
     }
 
-    /// The most that it is filled up to, and so the largest cost that it serves.
+    /// The most that it is filled up to, in tokens. It may hold more when shards have given back.
     pub(super) fn room(&self) -> u64 {
-        self.room
+        self.room_tokens
     }
 
     pub(super) fn held(&self) -> u64 {
         self.bucket.peek().available()
     }
 
-    /// What it holds, and what may come back to it. Who reads this misses nothing that was in the one and is in the other.
+    /// What it holds, and what may come back to it. Who reads this misses nothing that was in the one and is
+    /// in the other.
     pub(super) fn held_or_granted(&self) -> u64 {
-        let granted = self.granted.load(Ordering::Acquire);
+        let granted = self.granted_tokens.load(Ordering::Acquire);
         granted.saturating_add(self.held())
     }
 
     pub(super) fn grant(&self, tokens: u64) {
-        self.granted.fetch_add(tokens, Ordering::Relaxed);
+        self.granted_tokens.fetch_add(tokens, Ordering::Relaxed);
     }
 
     /// What was granted is spent, or has been put back.
     pub(super) fn is_granted_no_more(&self, tokens: u64) {
-        self.granted.fetch_sub(tokens, Ordering::Release);
+        self.granted_tokens.fetch_sub(tokens, Ordering::Release);
     }
 
     pub(super) fn put(&self, tokens: u64) {
@@ -121,13 +127,14 @@ impl Pot {
         self.bucket.drain()
     }
 
-    /// Who leaves less than `low` rings. A read-modify-write, for most processors do not look ahead of one; nothing relies on it.
+    /// Who leaves less than `low` rings. A read-modify-write, for most processors do not look ahead of one;
+    /// nothing relies on it.
     pub(super) fn arm(&self, low: u64) {
-        self.low.swap(low, Ordering::Relaxed);
+        self.low_tokens.swap(low, Ordering::Relaxed);
     }
 
     pub(super) fn was_rung(&self) -> bool {
-        self.low.load(Ordering::Relaxed) == 0
+        self.low_tokens.load(Ordering::Relaxed) == 0
     }
 
     /// Waits until someone rings, at most so long.
@@ -148,29 +155,34 @@ impl Pot {
     pub(super) fn close(&self) {
         let mut line = self.line();
         line.close();
-        self.due.store(NEVER, Ordering::Relaxed);
+        self.due_nanos.store(NEVER, Ordering::Release);
         self.bell.notify_one();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.due.load(Ordering::Relaxed) == NEVER
+        self.due_nanos.load(Ordering::Acquire) == NEVER
+    }
+
+    /// The line, unless it is closed. While it is held nobody closes it.
+    pub(super) fn open_line(&self) -> Option<impl std::ops::DerefMut<Target = Line>> {
+        let line = self.line();
+        (!line.is_closed()).then_some(line)
     }
 
     /// Nothing more comes before `due`. What has been closed stays so.
     pub(super) fn expect_at(&self, due: Nanos) {
-        let line = self.line();
-        if !line.is_closed() {
-            self.due.store(due.as_u64().min(NEVER - 1), Ordering::Relaxed);
+        if let Some(_open) = self.open_line() {
+            self.due_nanos.store(due.as_u64().min(NEVER - 1), Ordering::Relaxed);
         }
     }
 
     pub(super) fn took(&self, trip: Nanos) {
-        self.trip.store(trip.as_u64(), Ordering::Relaxed);
+        self.trip_nanos.store(trip.as_u64(), Ordering::Relaxed);
     }
 
     /// Until there can be more, at the earliest.
     pub(super) fn wait(&self) -> Nanos {
-        let (due, trip) = (self.due.load(Ordering::Relaxed), self.trip.load(Ordering::Relaxed));
+        let (due, trip) = (self.due_nanos.load(Ordering::Relaxed), self.trip_nanos.load(Ordering::Relaxed));
         Nanos::new(due).saturating_sub(self.now()).saturating_add(Nanos::new(trip.max(1)))
     }
 
@@ -181,8 +193,8 @@ impl Pot {
     /// Rings where little is left.
     #[inline]
     fn look(&self) {
-        let low = self.low.load(Ordering::Relaxed);
-        if low > 0 && self.held() < low && self.low.swap(0, Ordering::Relaxed) > 0 {
+        let low = self.low_tokens.load(Ordering::Relaxed);
+        if low > 0 && self.held() < low && self.low_tokens.swap(0, Ordering::Relaxed) > 0 {
             self.bell.notify_one();
         }
     }

@@ -9,8 +9,8 @@ use crate::limiter::Limiter;
 use crate::redis::outage::DecidedBy;
 use crate::sharded::Shard;
 
-/// One thread's or one task group's part of a [`Leased`]: a [`Shard`] of the lease. Dropping or [parking](Self::park) it returns
-/// its credit to the lease.
+/// One thread's or one task group's part of a [`Leased`]: a [`Shard`] of the lease. Dropping or
+/// [parking](Self::park) it returns its credit to the lease.
 pub struct LeaseShard<C> {
     /// First, so that its credit is back before the last handle goes.
     shard: Shard<Still, Tap>,

@@ -11,6 +11,7 @@ use super::line::{Answer, Grant};
 use super::plan::LeasePlan;
 use super::pot::{Pot, Still, Tap};
 use crate::nanos::Nanos;
+use crate::redis::asking;
 use crate::redis::bucket::RedisBucket;
 use crate::redis::error::StoreError;
 use crate::redis::outage::Owed;
@@ -22,15 +23,18 @@ const SPAN: Nanos = Nanos::new(100_000_000);
 /// While nothing is spent, the store is looked at so often.
 const IDLE: Nanos = Nanos::new(1_000_000_000);
 
-/// A store that has too little, and is not half full, is asked again after this part of the time in which it would fill up, but
-/// not later than after `LONGEST_PACE`: by then it has not filled up, and no refill is lost.
+/// A store that has nothing, or too little and is not half full, is asked again after this part of the time
+/// in which it would fill up, but not later than after `LONGEST_PACE_NANOS`: by then it has not filled up,
+/// and no refill is lost.
 const PACES_TO_FULL: u128 = 32;
-const LONGEST_PACE: u128 = 5_000_000;
+const LONGEST_PACE_NANOS: u64 = 5_000_000;
 
-/// A draw takes at most one part in twice the number of instances, or in this many: the others find something, too.
+/// A draw takes at most one part in twice the number of instances, or in this many: the others find
+/// something, too.
 const PARTS: u32 = 32;
 
-/// Draws the leases of a [`Leased`](super::Leased) from the store. [Run](Self::run) it; without it there is no lease.
+/// Draws the leases of a [`Leased`](super::Leased) from the store. [Run](Self::run) it; without it there is
+/// no lease.
 #[must_use = "nothing is drawn unless it runs"]
 pub struct Supply<C> {
     bucket: RedisBucket<C>,
@@ -74,13 +78,13 @@ impl<C> Supply<C> {
     ) -> Self {
         let quota = bucket.quota();
         let to_full = u128::from(quota.capacity()) * quota.period().as_nanos() / u128::from(quota.tokens());
-        let pace = (to_full / PACES_TO_FULL).min(LONGEST_PACE);
+        let pace = (to_full / PACES_TO_FULL).min(LONGEST_PACE_NANOS.into());
         let now = pot.now();
         Self {
             demand: Demand::new(pot.room()),
             kept: 0,
             parts: plan.instances().map_or(PARTS, |instances| instances.saturating_mul(2)).into(),
-            pace: Nanos::new(u64::try_from(pace).unwrap_or(0)),
+            pace: Nanos::new(u64::try_from(pace).unwrap_or(LONGEST_PACE_NANOS)),
             due: now,
             expected: now,
             filled_at: Nanos::ZERO,
@@ -96,12 +100,14 @@ impl<C> Supply<C> {
 }
 
 impl<C: ConnectionLike + Clone> Supply<C> {
-    /// Draws until the limit is closed or its last handle is gone, and then gives back what is left of the lease.
+    /// Draws until the limit is closed or its last handle is gone, and then gives back what is left of the
+    /// lease.
     ///
     /// # Cancel safety
     ///
     /// Dropped, what is left of the lease is lost, and the limit is closed.
     pub async fn run(mut self) {
+        self.pot.line().begin();
         while !self.pot.is_closed() {
             let until = self.step().await;
             let longest = until.saturating_sub(self.pot.now());
@@ -131,7 +137,8 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         if self.pot.fallback.is_failing() {
             self.answer_without_the_store();
         }
-        if self.want() == 0 {
+        // Not while all are refused: each of them would ring.
+        if self.want() == 0 && self.paused_until.is_none() {
             self.pot.arm(self.demand.low().max(1));
         }
         // Again, for nobody rang before.
@@ -186,7 +193,8 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         self.pot.took(self.pot.now().saturating_sub(begin));
         let wait = if drawn.lent > 0 { Nanos::ZERO } else { drawn.wait };
         self.expected = begin.saturating_add(wait);
-        if drawn.lent < want && drawn.left < self.bucket.quota().capacity() / 2 {
+        let has_little = drawn.left < self.bucket.quota().capacity() / 2;
+        if drawn.lent == 0 || (drawn.lent < want && has_little) {
             // What others give back may come before refill does.
             self.due = begin.saturating_add(self.pace.max(wait.min(IDLE)));
         }
@@ -202,22 +210,22 @@ impl<C: ConnectionLike + Clone> Supply<C> {
             Err(error) => return self.fail(error),
         };
         let owed = pot.fallback.owed();
-        match self.ask(least, most, owed.as_ref().map_or(0, Owed::cost)).await {
+        let answer = self.ask(least, most, owed.as_ref()).await;
+        call.ended(answer.is_ok());
+        match answer {
             Ok(drawn) => {
-                call.answered();
                 owed.into_iter().for_each(Owed::charged);
                 self.pause(drawn.paused);
                 Some(drawn)
             }
-            Err(error) => {
-                call.failed();
-                self.fail(error)
-            }
+            Err(error) => self.fail(error),
         }
     }
 
-    async fn ask(&self, least: u64, most: u64, owed: u64) -> Result<Drawn, StoreError> {
-        let numbers = [least, most, self.parts, self.bucket.scale().units(owed)];
+    async fn ask(&self, least: u64, most: u64, owed: Option<&Owed<'_>>) -> Result<Drawn, StoreError> {
+        let (owed, whole) = owed.map_or((0, 0), |owed| (owed.cost(), owed.whole()));
+        let scale = self.bucket.scale();
+        let numbers = [least, most, self.parts, scale.units(owed), scale.units(whole)];
         let answer: Vec<u64> = self.bucket.ask("draw", &numbers).await?;
         match answer[..] {
             [lent, left, wait, paused] if lent <= most => {
@@ -232,7 +240,7 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     fn fail(&mut self, error: StoreError) -> Option<Drawn> {
         let wait = match error {
             StoreError::NotAsked { retry_in } => Nanos::from_duration(retry_in),
-            _ => Nanos::new(LONGEST_PACE as u64),
+            _ => Nanos::new(LONGEST_PACE_NANOS),
         };
         self.due = self.pot.now().saturating_add(wait);
         self.error = error;
@@ -291,12 +299,20 @@ impl<C: ConnectionLike + Clone> Supply<C> {
         if taken == 0 {
             return;
         }
-        match self.bucket.refund(taken).await {
-            Ok(()) => call.answered(),
-            Err(_) => call.failed(),
-        }
+        call.ended(self.bucket.refund(taken).await.is_ok());
     }
 
+    async fn give_all_back(mut self) {
+        let left = self.pot.empty().saturating_add(std::mem::take(&mut self.kept));
+        // Whatever becomes of it, what is left is not lost by it; and the outage rule's state tells what the
+        // store does not know.
+        let _told = asking::make_up(&self.bucket, &self.pot.fallback).await;
+        let returned = if left > 0 { self.bucket.refund(left).await } else { Ok(()) };
+        self.pot.line().end(returned.map(|()| left));
+    }
+}
+
+impl<C> Supply<C> {
     /// A pause of the key holds for what has been drawn, too.
     fn pause(&mut self, span: Nanos) {
         if span > Nanos::ZERO {
@@ -317,32 +333,17 @@ impl<C: ConnectionLike + Clone> Supply<C> {
     fn resume(&mut self) {
         if self.paused_until.take().is_some() {
             self.expected = self.pot.now();
-            self.pauser.resume();
-            // Closing pauses, too.
-            if self.pot.is_closed() {
-                self.pauser.pause();
-            }
+            // Closing pauses, too, and for good.
+            self.pauser.resume_with(|| self.pot.open_line());
         }
-    }
-
-    async fn give_all_back(mut self) {
-        let left = self.pot.empty().saturating_add(std::mem::take(&mut self.kept));
-        let returned = self.refund_and_charge(left).await.map(|()| left);
-        self.pot.line().end(returned);
-    }
-
-    async fn refund_and_charge(&self, tokens: u64) -> Result<(), StoreError> {
-        if let Some(owed) = self.pot.fallback.owed() {
-            self.bucket.charge(owed.cost()).await?;
-            owed.charged();
-        }
-        if tokens > 0 { self.bucket.refund(tokens).await } else { Ok(()) }
     }
 }
 
 impl<C> Drop for Supply<C> {
     fn drop(&mut self) {
         self.pot.close();
+        // What lies in shards is lost, too.
+        self.pauser.pause();
         self.pot.line().end(Err(StoreError::Closed));
     }
 }
@@ -356,3 +357,6 @@ impl<C> fmt::Debug for Supply<C> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,8 +90,8 @@ async fn a_cluster_of_three_nodes_keeps_each_bucket_on_one() {
     assert_eq!(homes.len(), 3, "the keys lie on all nodes");
 }
 
-/// The key's slot goes from its node to another as an operator moves it, with calls at every stage, by one connection that follows by
-/// itself and one that sends nothing twice.
+/// The key's slot goes from its node to another as an operator moves it, with calls at every stage, by one
+/// connection that follows by itself and one that sends nothing twice.
 #[tokio::test]
 async fn a_slot_that_moves_takes_its_bucket_along() {
     let cluster = Cluster::of(3);
@@ -109,7 +109,8 @@ async fn a_slot_that_moves_takes_its_bucket_along() {
     follows.try_acquire_n(2).await.unwrap();
     let there = to.address();
     let _: () = from.command(&format!("MIGRATE {} {} {key} 0 5000", there.ip(), there.port()));
-    // The key is gone from here, and the slot is not yet there: the other node has to be asked, which is not counted twice.
+    // The key is gone from here, and the slot is not yet there: the other node has to be asked, which is not
+    // counted twice.
     follows.try_acquire_n(3).await.unwrap();
     let refused = strict.try_acquire().await.unwrap_err();
     assert!(matches!(refused, Refused::Store(StoreError::Failed(_))), "{refused}");

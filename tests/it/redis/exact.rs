@@ -49,9 +49,38 @@ impl Injected {
         if answer[0] == 0 { 0 } else { answer[1] }
     }
 
+    /// What is asked for, and what is owed besides, follows from two numbers.
+    fn draw(&self, connection: &mut Connection, cost: u64, other: u64, micros: u64) -> [u64; 4] {
+        let [least, parts, owed, whole] = draw_of(cost, other);
+        let numbers = [least, cost, parts, self.units(owed), self.units(whole)];
+        self.ask(connection, "draw", &numbers, micros)
+    }
+
     fn deficit(&self, connection: &mut Connection, micros: u64) -> u64 {
         self.ask::<(u64, u64)>(connection, "peek", &[], micros).0
     }
+}
+
+/// At least how much, one part in how many of what is there, what is owed, and how much of that may be debt.
+fn draw_of(cost: u64, other: u64) -> [u64; 4] {
+    [other % (cost + 1), 1 + other % 10, if other.is_multiple_of(3) { other } else { 0 }, 2 * cost]
+}
+
+/// The model of it: what is lent and what is left, the wait for one token, and the pause.
+fn drawn(model: &mut Oracle, cost: u64, other: u64, nanos: u64) -> [u64; 4] {
+    let [least, parts, owed, whole] = draw_of(cost, other);
+    if owed > 0 {
+        model.owe(owed, whole, nanos);
+    }
+    let paused = model.paused_for(nanos);
+    let there = if paused > 0 { 0 } else { model.available(nanos) };
+    let lent = model.take_up_to(cost.min(least.max(there / parts)), nanos);
+    let wait = match model.ask(1, nanos) {
+        Answer::Admitted => 0,
+        Answer::Wait(nanos) => nanos.div_ceil(MICROS.into()) as u64,
+        other => panic!("{other:?}"),
+    };
+    [lent, there - lent, wait, paused.div_ceil(MICROS)]
 }
 
 /// 2026, in microseconds: as large as the server's own times.
@@ -78,7 +107,8 @@ fn a_settlement_gives_back_what_refill_has_not() {
                 [limit.units(40_000), limit.units(actual), charged[1], charged[2], charged[3], charged[4]];
             limit.ask::<u64>(connection, "settle", &numbers, micros)
         };
-        // After 30 s refill has made good 30 000 of the 40 000; of a surplus of 39 000 the other 10 000 are due.
+        // After 30 s refill has made good 30 000 of the 40 000; of a surplus of 39 000 the other 10 000 are
+        // due.
         assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0);
         assert_eq!(limit.deficit(&mut connection, NOW + 30_000_000), 0);
         assert_eq!(settle(&mut connection, 1_000, NOW + 30_000_000), 0, "a second one finds nothing due");
@@ -98,7 +128,7 @@ proptest! {
         buckets in prop::collection::vec(
             (
                 (1..2_000_u64, 1..3_000_000_u64, 1..300_u64),
-                prop::collection::vec((0..7_u8, 1..330_u64, 0..2_000_000_u64), 1..30),
+                prop::collection::vec((0..10_u8, 1..330_u64, 0..330_u64, 0..2_000_000_u64), 1..30),
             ),
             1..12,
         ),
@@ -109,7 +139,7 @@ proptest! {
             let limit = Injected::new(&format!("x{number}"), tokens, period, burst);
             let mut model = Oracle::new(tokens, u128::from(period * MICROS), burst);
             let (mut now, base) = (0, NOW);
-            for (verb, cost, passed) in steps {
+            for (verb, cost, other, passed) in steps {
                 now += passed;
                 let (micros, nanos) = (base + now, now * MICROS);
                 match verb {
@@ -134,6 +164,15 @@ proptest! {
                         limit.ask::<u64>(&mut connection, "refund", &[limit.units(cost)], micros);
                         model.refund(cost, nanos);
                     }
+                    6 => {
+                        let numbers = [limit.units(cost), limit.units(other)];
+                        limit.ask::<u64>(&mut connection, "owe", &numbers, micros);
+                        model.owe(cost, other, nanos);
+                    }
+                    7 | 8 => prop_assert_eq!(
+                        limit.draw(&mut connection, cost, other, micros),
+                        drawn(&mut model, cost, other, nanos)
+                    ),
                     _ => {
                         limit.ask::<u64>(&mut connection, "pause", &[cost * 1_000], micros);
                         model.pause_until(nanos + cost * 1_000 * MICROS);

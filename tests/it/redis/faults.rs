@@ -25,7 +25,8 @@ async fn c90_a_lost_answer_is_told_and_counts_once() {
     }
 }
 
-/// The connection breaks after the server has decided: it is made anew, and what was asked is not asked again.
+/// The connection breaks after the server has decided: it is made anew, and what was asked is not asked
+/// again.
 #[tokio::test]
 async fn c90_a_connection_that_breaks_after_the_decision_is_told_and_counts_once() {
     let server = Server::start();
@@ -88,7 +89,8 @@ async fn c92_a_server_that_never_says_anything_is_given_up_at_the_deadline() {
     given_up(&limit.with_deadline(DEADLINE)).await;
 }
 
-/// In each of several tries after the deadline, and within 10 ms of it but for what the machine takes: at least once.
+/// In each of several tries after the deadline, and within 10 ms of it but for what the machine takes: at
+/// least once.
 async fn given_up<C: redis::aio::ConnectionLike + Clone>(limit: &RedisBucket<C>) {
     let mut shortest = Duration::MAX;
     for _ in 0..50 {

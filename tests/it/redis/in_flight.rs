@@ -160,19 +160,37 @@ async fn work_is_told_when_its_lease_is_lost() {
     let mut permit = limit.try_acquire().await.unwrap();
     let _: () = server.command("FLUSHALL");
     assert_eq!(permit.renew_during(std::future::pending::<()>()).await, Err(LeaseLost));
-    // Or when no answer came until it ended.
-    let hasty = limit.clone().with_deadline(SHORT / 3);
-    let acquired = async {
-        loop {
-            if let Ok(permit) = hasty.try_acquire().await {
-                break permit;
+    assert!(permit.remaining().is_zero());
+    // Or when no answer came until it ended, for however long answers are waited for.
+    for deadline in [SHORT / 5, PATIENCE] {
+        let limit = limit.clone().with_deadline(deadline);
+        let acquired = async {
+            loop {
+                if let Ok(permit) = limit.try_acquire().await {
+                    break permit;
+                }
             }
-        }
-    };
-    let mut permit = tokio::time::timeout(PATIENCE, acquired).await.unwrap();
-    server.signal("STOP");
-    assert_eq!(permit.renew_during(std::future::pending::<()>()).await, Err(LeaseLost));
-    server.signal("CONT");
+        };
+        let mut permit = tokio::time::timeout(PATIENCE, acquired).await.unwrap();
+        server.signal("STOP");
+        let begin = Instant::now();
+        let lost = permit.renew_during(std::future::pending::<()>()).await;
+        let after = begin.elapsed();
+        server.signal("CONT");
+        assert_eq!(lost, Err(LeaseLost));
+        assert!(after < PATIENCE / 4, "{after:?}: at the end of its lease");
+    }
+}
+
+/// It is over, by whatever the holder's clock says.
+#[tokio::test]
+async fn a_lease_that_was_lost_does_not_remain() {
+    let server = Server::start();
+    let mut permit = permits(&server, 1, HOUR).await.try_acquire().await.unwrap();
+    assert!(permit.remaining() > HOUR / 2);
+    let _: () = server.command("FLUSHALL");
+    assert!(matches!(permit.renew().await, Err(NotRenewed::Lost(LeaseLost))));
+    assert!(permit.remaining().is_zero());
 }
 
 #[tokio::test]

@@ -22,7 +22,8 @@ const PLACE: &str = "TOLLGATE_LEASED_PLACE";
 const SERVER: &str = "TOLLGATE_LEASED_SERVER";
 const PLAN: &str = "TOLLGATE_LEASED_PLAN";
 
-/// Refilled fast, and with a second's worth of room: so long all processes may be kept from the processor without a loss.
+/// Refilled fast, and with a second's worth of room: so long all processes may be kept from the processor
+/// without a loss.
 const FAST: &str = "fast";
 /// Never refilled while a test lasts, so that every token is accounted for.
 const STILL: &str = "still";
@@ -34,8 +35,8 @@ fn plan(name: &str) -> LeasePlan {
     LeasePlan::with_ceiling(&quota, PROCESSES as u32, ceiling).unwrap()
 }
 
-/// What each of the processes does: it waits for the gate, and then counts each admission in a file after it, until it is told
-/// to stop and gives its lease back.
+/// What each of the processes does: it waits for the gate, and then counts each admission in a file after it,
+/// until it is told to stop and gives its lease back.
 #[test]
 #[ignore = "run by the tests below, as a process of its own"]
 fn member() {
@@ -194,8 +195,9 @@ impl Look {
     }
 }
 
-/// In every interval between two looks no more is admitted than `B + r*t`, but for one token of each process that was admitted
-/// and not counted yet at the first; and in the whole at least 99 % of it where that is asked for.
+/// In every interval between two looks no more is admitted than `B + r*t`, but for one token of each process
+/// that was admitted and not counted yet at the first; and in the whole at least 99 % of it where that is
+/// asked for.
 fn hammered(span: Duration, least_percent: u64, kill: bool) {
     let mut members = Members::start(FAST);
     // Whole, with what the leases hold.
@@ -249,8 +251,8 @@ fn the_others_have_nearly_all_of_it_when_one_is_killed() {
     hammered(Duration::from_secs(10), 99, true);
 }
 
-/// All that the store has lent was admitted, or was given back; but for the lease of the one that was killed, which is lost
-/// and not doubled.
+/// All that the store has lent was admitted, or was given back; but for the lease of the one that was killed,
+/// which is lost and not doubled.
 #[test]
 fn a_process_that_is_killed_loses_at_most_its_lease() {
     for kill in [false, true] {

@@ -12,7 +12,8 @@ use tollgate::{Denied, Quota, quota};
 
 use super::PATIENCE;
 use super::path::Path;
-use super::server::Server;
+use super::proxy::stalled as without_answers;
+use super::server::{Server, client};
 
 const SHARE: Outage = Outage::Share { instances: 4 };
 
@@ -84,7 +85,8 @@ async fn each_rule_decides_while_the_store_is_gone_and_the_store_decides_when_it
     }
 }
 
-/// What the share has admitted the store has no more, however often it comes and goes; and the share has it no more either.
+/// What the share has admitted the store has no more, however often it comes and goes; and the share has it
+/// no more either.
 #[tokio::test]
 async fn the_end_of_an_outage_is_no_fresh_burst() {
     let server = Server::start();
@@ -111,6 +113,32 @@ async fn the_end_of_an_outage_is_no_fresh_burst() {
     path.open();
     assert!(by_the_store(&limit, 1).await.is_err());
     assert_eq!(limit.bucket().peek().await.unwrap().debt, 5);
+}
+
+/// The store hears what it is owed, and its answers are lost: it is told again and again, and made to owe a
+/// capacity at most.
+#[tokio::test]
+async fn a_charge_whose_answers_are_lost_makes_no_more_debt_than_a_capacity() {
+    let server = Server::start();
+    let direct = RedisBucket::new(server.connect().await, "requests", quota!("1/h burst 40")).unwrap();
+    let direct = direct.with_deadline(PATIENCE);
+    // The script is known, so that one charge is one request.
+    direct.peek().await.unwrap();
+    let lossy = client(without_answers(server.address())).get_multiplexed_async_connection().await.unwrap();
+    let bucket = RedisBucket::new(lossy, "requests", quota!("1/h burst 40")).unwrap();
+    let never = Circuit::new(u32::MAX, Duration::from_secs(1), Duration::from_secs(1)).unwrap();
+    let bucket = bucket.with_deadline(Duration::from_millis(30));
+    let limit = Guarded::with_circuit(bucket, SHARE, never).unwrap();
+    for _ in 0..25 {
+        by_the_rule(limit.try_acquire().await).ok();
+    }
+    assert_eq!((limit.state().admitted, limit.state().uncharged), (10, 10), "nobody said that it was told");
+    let debt = direct.peek().await.unwrap().debt;
+    assert!((1..=40).contains(&debt), "{debt}");
+    // What somebody else made it owe stays.
+    direct.charge(100).await.unwrap();
+    by_the_rule(limit.try_acquire().await).unwrap_err();
+    assert_eq!(direct.peek().await.unwrap().debt, debt + 100);
 }
 
 #[tokio::test]
@@ -209,7 +237,8 @@ async fn a_call_that_is_given_up_leaves_the_circuit_as_it_is() {
     assert_eq!(by_the_store(&limit, 1).await, Ok(()));
 }
 
-/// Fifty calls at once when the back-off is over: one of them asks, and the others are decided without waiting for it.
+/// Fifty calls at once when the back-off is over: one of them asks, and the others are decided without
+/// waiting for it.
 #[tokio::test]
 async fn one_call_probes_and_the_others_do_not_wait_for_it() {
     let server = Server::start();

@@ -15,6 +15,8 @@ pub(crate) enum Fate {
     Lost,
     /// The connection is closed in place of them.
     Cut,
+    /// The connection is closed in place of the next one, and then they come through.
+    CutOnce,
 }
 
 /// A way to a server. Requests go through.
@@ -69,6 +71,10 @@ fn relay(mut client: TcpStream, mut server: TcpStream, shared: &Shared) {
         }
         let length = server.read(&mut answer).unwrap_or(0);
         let fate = if runs_a_script { shared.fate.load(Ordering::SeqCst) } else { Fate::Told as u32 };
+        if fate == Fate::CutOnce as u32 {
+            shared.fate.store(Fate::Told as u32, Ordering::SeqCst);
+            return;
+        }
         if fate == Fate::Cut as u32 {
             return;
         }

@@ -131,7 +131,8 @@ impl Server {
         assert!(signalled.unwrap().success());
     }
 
-    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is another's.
+    /// Waits until it does, and not another one in its place; false if it ended, as it does when the port is
+    /// another's.
     fn answers(&mut self) -> bool {
         let (begin, own) = (Instant::now(), format!("process_id:{}\r", self.process.id()));
         while self.process.try_wait().unwrap().is_none() {

@@ -1,4 +1,5 @@
-//! The bound of store and shares together, as the theory (section 19) has it, over every interval of many courses.
+//! The bound of store and shares together, as the theory (section 19) has it, over every interval of many
+//! courses.
 
 use std::sync::Arc;
 
@@ -12,7 +13,11 @@ const MS: u64 = 1_000_000;
 /// Tokens are counted in ninths: a third of a token is issued in a millisecond, a ninth to each share.
 const NINTHS: u64 = 9;
 
-/// Something that was admitted, by the store or by an instance's share, or the charge for what a share had admitted.
+/// The capacity of the whole, in tokens.
+const WHOLE: u64 = 30;
+
+/// Something that was admitted, by the store or by an instance's share, or the charge for what a share had
+/// admitted.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     millis: u64,
@@ -29,6 +34,7 @@ enum By {
 
 struct Course {
     clock: Arc<Manual>,
+    /// In ninths.
     store: Bucket<Arc<Manual>>,
     shares: Vec<Fallback<Arc<Manual>>>,
     cut: [bool; INSTANCES],
@@ -38,11 +44,11 @@ struct Course {
 
 impl Course {
     fn new(seed: u64) -> Self {
-        let (quota, clock) = (quota!("1/3ms burst 30"), Arc::new(Manual::new()));
+        let (quota, clock) = (quota!("1/3ms").burst(WHOLE).unwrap(), Arc::new(Manual::new()));
         let rule = Outage::Share { instances: INSTANCES as u32 };
         let share = || Fallback::with_clock(rule, quota, Circuit::default(), Arc::clone(&clock)).unwrap();
         Self {
-            store: Bucket::with_clock(quota, Arc::clone(&clock)),
+            store: Bucket::with_clock(quota!("3/ms").burst(WHOLE * NINTHS).unwrap(), Arc::clone(&clock)),
             shares: (0..INSTANCES).map(|_| share()).collect(),
             cut: [false; INSTANCES],
             events: Vec::new(),
@@ -63,7 +69,9 @@ impl Course {
 
     fn step(&mut self) {
         let (instance, cost) = (self.below(INSTANCES as u64) as usize, 1 + self.below(12));
-        match self.below(12) {
+        match self.below(14) {
+            12 => drop(self.store.charge(cost * NINTHS)),
+            13 => self.tell_in_vain(instance),
             0 => self.cut[instance] = true,
             1 | 2 => self.cut[instance] = false,
             3 => {
@@ -82,16 +90,31 @@ impl Course {
     /// As a guarded bucket does: what is owed first.
     fn ask(&mut self, instance: usize, cost: u64) {
         let owed = self.shares[instance].owed().map(|owed| {
+            self.make_up(&owed);
             let cost = owed.cost();
-            self.store.charge(cost);
             owed.charged();
             cost
         });
         // Also where nothing is owed any more, the share's account is settled.
         self.note(owed.unwrap_or(0), By::Charge(instance));
-        if self.store.try_acquire_n(cost).is_ok() {
+        if self.store.try_acquire_n(cost * NINTHS).is_ok() {
             self.note(cost, By::Store);
         }
+    }
+
+    /// The store hears it, and its answer is lost.
+    fn tell_in_vain(&self, instance: usize) {
+        if let Some(owed) = self.shares[instance].owed() {
+            self.make_up(&owed);
+        }
+    }
+
+    /// As the script does: no more debt than the whole.
+    fn make_up(&self, owed: &Owed<'_, Arc<Manual>>) {
+        let most = (owed.whole() * NINTHS).saturating_sub(self.store.peek().debt());
+        let cost = owed.cost() * NINTHS;
+        let there = self.store.peek().available();
+        let _stays = self.store.charge(cost.min(most.saturating_add(there)));
     }
 
     fn check(&self) {
@@ -113,10 +136,11 @@ impl Course {
         let asked = (first..=last).rev().find(|at| self.events[*at].by == By::Store).unwrap_or(first);
         let of_shares: u64 =
             (0..INSTANCES).map(|instance| self.of_a_share(instance, first, asked, last)).sum();
-        30 * NINTHS + 3 * span + of_shares
+        WHOLE * NINTHS + 3 * span + of_shares
     }
 
-    /// What an instance's share may add: refill for the time of each charge, and once its capacity if it is pending.
+    /// What an instance's share may add: refill for the time of each charge, and once its capacity if it is
+    /// pending.
     fn of_a_share(&self, instance: usize, first: usize, asked: usize, last: usize) -> u64 {
         let (mut since, mut ninths, mut pending) = (None, 0, None);
         for at in first..=last {
@@ -151,7 +175,8 @@ fn store_and_shares_together_are_within_what_is_stated() {
     assert!(by_shares > 500, "{by_shares}: outages were among them");
 }
 
-/// The burst of an outage is paid for before the store admits again: not 30 by the shares and 30 by the store, but 32.
+/// The burst of an outage is paid for before the store admits again: not 30 by the shares and 30 by the
+/// store, but 32.
 #[test]
 fn a_short_outage_costs_no_burst() {
     let mut course = Course::new(0);
@@ -163,5 +188,5 @@ fn a_short_outage_costs_no_burst() {
     let of_the_store = course.events.iter().filter(|event| event.by == By::Store).count();
     assert_eq!(of_the_store, 2);
     assert!(course.store.try_acquire().is_err());
-    assert_eq!(course.store.peek().debt(), 2);
+    assert_eq!(course.store.peek().debt(), 2 * NINTHS);
 }
