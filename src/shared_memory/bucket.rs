@@ -159,6 +159,11 @@ impl SharedBucket {
             self.opened.undoing_alone(&self.slot, || self.slot.word.cancel(booked, &self.gcra, now));
     }
 
+    #[cfg(test)]
+    pub(super) fn undoing_alone(&self, act: impl FnOnce()) -> bool {
+        self.opened.undoing_alone(&self.slot, act)
+    }
+
     /// Whole tokens.
     pub(super) fn tokens(&self, units: u64) -> u64 {
         units / self.gcra.one.units

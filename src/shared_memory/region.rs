@@ -69,8 +69,7 @@ impl RegionOptions {
         let file = how.open(path).map_err(failed("cannot open", path))?;
         let mapping = locked(&file, path, || self.map(&file, path))?;
         let clock = MachineClock::of(mapping.header().ticking())?;
-        let opened = Opened::new(path.into(), file, mapping, clock);
-        Ok(Region { opened: Arc::new(opened.map_err(failed("cannot open again", path))?) })
+        Ok(Region { opened: Arc::new(Opened::new(path.into(), file, mapping, clock)) })
     }
 
     /// Maps the file, after making it whole. The lock is held.
@@ -167,6 +166,11 @@ impl Region {
     pub fn slots(&self) -> (usize, usize) {
         let slots = self.opened.slots();
         (slots.len(), slots.iter().filter(|slot| slot.kind() != FREE).count())
+    }
+
+    #[cfg(test)]
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
     }
 
     /// The slot with this name, if `check` agrees with it, or a free one of which `make` makes it.
