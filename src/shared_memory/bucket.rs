@@ -31,8 +31,10 @@ use crate::word::Raised;
 ///
 /// # Cost
 ///
-/// That of a [`Bucket`](crate::Bucket): a reading of the counter and one compare-exchange, and one hop to the mapped word.
-/// Only an [undo](SharedCharge::undo) takes a lock.
+/// That of a [`Bucket`](crate::Bucket): a reading of the counter and one compare-exchange, and one hop to the
+/// mapped word. Only what gives back takes a lock: an [undo](SharedCharge::undo), the return of a place, a
+/// refund, a reset. That is four system calls, some microseconds. While others have the lock, it waits for
+/// them for up to a millisecond; then a refund and a reset are done without.
 pub struct SharedBucket {
     quota: Quota,
     gcra: Gcra,
@@ -178,7 +180,18 @@ impl SharedBucket {
     /// [`refund`](Self::refund) at a reading of the region's clock.
     pub fn refund_at(&self, cost: u64, now: Nanos) {
         let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
-        self.slot.word.lower(|arrival| self.gcra.refund(arrival, issued, units));
+        self.replace(|arrival| {
+            let goal = self.gcra.refund(arrival, issued, units);
+            (goal, arrival.saturating_sub(goal))
+        });
+    }
+
+    /// Moves the arrival point alone, if that can be; otherwise beside whoever gives back at the moment.
+    fn replace(&self, next: impl Fn(u64) -> (u64, u64)) {
+        let word = &self.slot.word;
+        if !self.opened.undoing_alone(&self.slot, || word.replace(&next)) {
+            word.replace_beside(&next);
+        }
     }
 
     /// Admits nothing, in any process, before the region's clock reads `until`. Neither a shorter pause nor a refund nor a
@@ -215,7 +228,9 @@ impl SharedBucket {
     /// [`reset`](Self::reset) at a reading of the region's clock.
     pub fn reset_at(&self, now: Nanos) {
         let issued = self.gcra.issued(now.as_u64());
-        self.slot.word.place(self.gcra.holding(issued, self.quota.initial_tokens()), issued);
+        let goal = self.gcra.holding(issued, self.quota.initial_tokens());
+        // All that stood above what was issued counts as given back, so no charge made before can be undone.
+        self.replace(|arrival| (goal, arrival.max(goal).saturating_sub(issued)));
     }
 
     /// Empties the bucket and tells how many whole tokens that took; a debt stays as it is.

@@ -15,7 +15,7 @@ use crate::quota::{Fill, Quota};
 
 /// The first word of the file, written last.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"tollgate");
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// The longest name, in bytes.
 pub(super) const NAME_BYTES: usize = 64;

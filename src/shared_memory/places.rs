@@ -19,7 +19,7 @@ impl SharedBucket {
     /// [`Bucket::book`](crate::Bucket::book), in one line for all processes.
     ///
     /// A process that ends keeps the places that it has taken: those behind it are not earlier for it. One that dies while it
-    /// cancels keeps that place, and what was withheld of places cancelled before.
+    /// gives something back keeps that, and what was withheld of places cancelled before.
     ///
     /// # Errors
     ///
