@@ -8,6 +8,8 @@ use core::time::Duration;
 use super::charge::SharedCharge;
 use super::clock::MachineClock;
 #[cfg(feature = "wait")]
+use super::late::LatePlaces;
+#[cfg(feature = "wait")]
 use super::mapped_word::MappedWord;
 use super::mapping::MappedSlot;
 use super::opened::Opened;
@@ -41,11 +43,21 @@ pub struct SharedBucket {
     clock: MachineClock,
     slot: MappedSlot,
     opened: Arc<Opened>,
+    #[cfg(feature = "wait")]
+    late: LatePlaces,
 }
 
 impl SharedBucket {
     pub(super) fn new(opened: Arc<Opened>, slot: MappedSlot, quota: Quota) -> Self {
-        Self { quota, gcra: Gcra::new(&quota), clock: opened.clock().clone(), slot, opened }
+        Self {
+            quota,
+            gcra: Gcra::new(&quota),
+            clock: opened.clock().clone(),
+            slot,
+            opened,
+            #[cfg(feature = "wait")]
+            late: LatePlaces::none(),
+        }
     }
 
     /// Admits one token now, or refuses and consumes nothing.
@@ -154,11 +166,17 @@ impl SharedBucket {
         });
     }
 
-    /// The return of a place, with readings of the region's clock.
+    /// The return of a place, and of those that were late, with readings of the region's clock.
     #[cfg(feature = "wait")]
     pub(super) fn give_place_back(&self, booked: &Booked, now: impl Fn() -> Nanos) {
-        let _is_done =
-            self.opened.undoing_alone(&self.slot, || self.slot.word.cancel(booked, &self.gcra, now));
+        let mut returned = self.late.take();
+        returned.push(*booked);
+        let is_done = self.opened.undoing_alone(&self.slot, || {
+            returned.iter().for_each(|booked| self.slot.word.cancel(booked, &self.gcra, &now));
+        });
+        if !is_done {
+            self.late.put(returned);
+        }
     }
 
     #[cfg(test)]

@@ -56,6 +56,8 @@ mod charge;
 mod clock;
 mod error;
 mod in_flight;
+#[cfg(feature = "wait")]
+mod late;
 mod layout;
 #[cfg(feature = "budget")]
 mod limit;

@@ -21,6 +21,10 @@ impl SharedBucket {
     /// A process that ends keeps the places that it has taken: those behind it are not earlier for it. One that dies while it
     /// gives something back keeps that, and what was withheld of places cancelled before.
     ///
+    /// A cancellation takes the lock of an [undo](super::SharedCharge::undo). If it does not get that in a
+    /// millisecond, the place is given back with the next one that is cancelled by this process with this
+    /// value; the last 64 wait for that.
+    ///
     /// # Errors
     ///
     /// As [`Bucket::book`](crate::Bucket::book).

@@ -161,6 +161,21 @@ fn places_that_are_all_cancelled_give_everything_back() {
     assert_eq!(other.peek_at(at(BEGIN)).available(), 20);
 }
 
+/// Its return does not wait for who was stopped, and is not lost either.
+#[test]
+fn a_place_that_is_cancelled_beside_one_that_was_stopped_comes_back_with_the_next() {
+    let place = Place::new();
+    let bucket = place.bucket(limit());
+    bucket.reset_at(at(BEGIN));
+    let [first, second] = [15, 20].map(|cost| bucket.book_at(cost, LONGEST, at(BEGIN)).unwrap());
+    let stopped = place.locked();
+    first.cancel_at(at(BEGIN));
+    assert_eq!(bucket.peek_at(at(BEGIN)).debt(), 15, "it was not given back yet");
+    drop(stopped);
+    second.cancel_at(at(BEGIN));
+    assert_eq!(bucket.peek_at(at(BEGIN)).available(), 20);
+}
+
 const FOLDER: &str = "TOLLGATE_PLACES_FOLDER";
 const NAME: &str = "TOLLGATE_PLACES_NAME";
 const TURNS: usize = 15;
