@@ -8,6 +8,7 @@ use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tollgate::Denied;
+use tollgate::keyed::KeyedError;
 use tollgate::shared_memory::SharedError;
 
 thread_local! {
@@ -38,6 +39,8 @@ pub enum Status {
     TollgateFile = -6,
     /// A mistake of the library's. What was asked for may have been done or not.
     TollgateBug = -7,
+    /// There is no memory for it.
+    TollgateMemory = -8,
 }
 
 /// What is in a bucket.
@@ -77,6 +80,16 @@ impl From<SharedError> for Failure {
             SharedError::OtherQuota { .. } | SharedError::OtherKind { .. } => Status::TollgateConflict,
             SharedError::Full { .. } => Status::TollgateFull,
             _ => Status::TollgateFile,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<KeyedError> for Failure {
+    fn from(error: KeyedError) -> Self {
+        let status = match error {
+            KeyedError::NoMemory { .. } => Status::TollgateMemory,
+            _ => Status::TollgateInvalid,
         };
         Self::new(status, error)
     }

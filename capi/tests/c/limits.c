@@ -2,6 +2,7 @@
 #include "tollgate.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define EXPECT(so) do { if (!(so)) return __LINE__; } while (0)
 
@@ -45,6 +46,22 @@ static int table(void) {
     EXPECT(tollgate_table_peek(table, NULL, 3, &level) == TOLLGATE_NULL);
     EXPECT(tollgate_table_peek(table, key, SIZE_MAX, &level) == TOLLGATE_INVALID);
     tollgate_table_free(table);
+    return 0;
+}
+
+/* A table for which there is no memory: of 2 GiB, where the process may have 1 GiB. */
+static int memory(void) {
+#if !defined(__SANITIZE_ADDRESS__) /* Its allocator ends the process instead. */
+    struct rlimit before, little;
+    EXPECT(getrlimit(RLIMIT_AS, &before) == 0);
+    little = before;
+    little.rlim_cur = 1 << 30;
+    EXPECT(setrlimit(RLIMIT_AS, &little) == 0);
+    tollgate_table *table = (tollgate_table *)8;
+    EXPECT(tollgate_table_new("10/h", 1 << 28, &table) == TOLLGATE_MEMORY && table == NULL);
+    EXPECT(strcmp(tollgate_error(), "there is no memory for a table of 268435456 words") == 0);
+    EXPECT(setrlimit(RLIMIT_AS, &before) == 0);
+#endif
     return 0;
 }
 
@@ -96,6 +113,7 @@ int main(int count, char **arguments) {
     if (count != 2) return 255;
     int line = bucket(arguments[1]);
     if (line == 0) line = table();
+    if (line == 0) line = memory();
     if (line == 0) line = mistakes(arguments[1]);
     return line;
 }
