@@ -17,7 +17,8 @@ static int bucket(const char *path) {
     uint64_t wait = 1;
     EXPECT(tollgate_bucket_try_acquire_n(mine, 15, &wait) == TOLLGATE_OK && wait == 0);
     EXPECT(tollgate_bucket_try_acquire_n(same, 6, &wait) == TOLLGATE_NOT_YET);
-    EXPECT(wait > 0 && wait <= 360000000000u && tollgate_retry_after_seconds(wait) == 360);
+    EXPECT(wait > 0 && wait <= 360000000000u);
+    EXPECT(tollgate_retry_after_seconds(wait) == (wait + 999999999u) / 1000000000u);
     EXPECT(tollgate_bucket_try_acquire_n(same, 21, &wait) == TOLLGATE_NEVER && wait == UINT64_MAX);
     EXPECT(tollgate_bucket_try_acquire_n(same, 6, NULL) == TOLLGATE_NOT_YET);
 
@@ -29,6 +30,7 @@ static int bucket(const char *path) {
     EXPECT(tollgate_bucket_peek(mine, &level) == TOLLGATE_OK && level.available == 2 && level.debt == 0);
     tollgate_bucket_free(mine);
     tollgate_bucket_free(same);
+    EXPECT(strcmp(tollgate_error(), "") == 0); /* Nothing was wrong so far, a refusal least of all. */
     return 0;
 }
 
@@ -66,7 +68,6 @@ static int memory(void) {
 }
 
 static int mistakes(const char *path) {
-    EXPECT(strcmp(tollgate_error(), "") == 0 || strlen(tollgate_error()) > 0);
     tollgate_region *region = (tollgate_region *)8;
     EXPECT(tollgate_region_open(NULL, 4, 0600, &region) == TOLLGATE_NULL && region == NULL);
     EXPECT(strcmp(tollgate_error(), "path is null") == 0);
