@@ -124,7 +124,7 @@ tollgate_status tollgate_region_open(const char *path,
                                      struct tollgate_region **out);
 
 /**
- * Closes the file. Its buckets go on.
+ * Frees the handle. Buckets that were opened by it go on; with the last of them the file is closed.
  *
  * # Safety
  *

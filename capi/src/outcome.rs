@@ -7,9 +7,9 @@ use core::mem;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tollgate::Denied;
 use tollgate::keyed::KeyedError;
 use tollgate::shared_memory::SharedError;
+use tollgate::{Denied, Nanos};
 
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
@@ -148,7 +148,7 @@ pub(crate) fn answered(answer: Result<(), Denied>) -> Result<(Status, u64), Fail
 }
 
 fn nanos(duration: core::time::Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+    Nanos::from_duration(duration).as_u64()
 }
 
 fn note(text: String) {

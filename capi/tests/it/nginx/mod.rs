@@ -132,6 +132,11 @@ mod stress {
         let admitted = admitted * COST;
         println!("{admitted} of {most} tokens admitted, {left} left; {refused} refused, {broken} broken");
         assert!(admitted <= most, "{admitted} of {most}");
+        let most_broken = u64::from(kills) * CLIENTS as u64;
+        assert!(
+            broken <= most_broken,
+            "{broken} answers did not come, and {most_broken} at most were of a killed worker"
+        );
         // What was admitted by a worker that was killed before it answered is spent too.
         assert!((admitted + broken * COST + left) * 100 >= most * 99, "{admitted} {broken} {left} of {most}");
         assert!(refused > 0, "more was asked for than there was");
