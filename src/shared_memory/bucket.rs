@@ -258,10 +258,7 @@ impl SharedBucket {
 
     /// [`drain`](Self::drain) at a reading of the region's clock.
     pub fn drain_at(&self, now: Nanos) -> u64 {
-        let issued = self.gcra.issued(now.as_u64());
-        let empty = self.gcra.holding(issued, 0);
-        let Raised { seen, .. } = self.slot.word.raise_always(|arrival| arrival.max(empty));
-        self.gcra.available(seen.saturating_sub(issued))
+        self.ruled().drain(now)
     }
 
     /// The quota, which is the same in all processes.

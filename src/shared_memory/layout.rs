@@ -171,7 +171,7 @@ impl Slot {
     }
 
     pub(super) fn set_limit(&self, limit: u32) {
-        self.word.put(limit.clamp(1, MOST_PERMITS).into());
+        self.word.step(|_| limit.clamp(1, MOST_PERMITS).into());
     }
 
     /// Forgets all that is held.
@@ -188,7 +188,7 @@ impl Slot {
     /// Makes it so many permits with this name. Nobody else may be making anything in the file.
     pub(super) fn make_permits(&self, name: &str, limit: u32) {
         self.nobody_holds();
-        self.set_limit(limit);
+        self.word.put(limit.into());
         self.make(IN_FLIGHT, name, [0, 0, 0, limit.into(), 0]);
     }
 

@@ -46,7 +46,7 @@ use core::ops::Deref;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(feature = "wait")]
-use crate::bucket::{Axis, Booked, Cancelled, Moment, Return, Spacing, Stretch};
+use crate::bucket::{Booked, Cancelled, Line, Moment, Return, Spacing, Stretch};
 #[cfg(feature = "wait")]
 use crate::gcra::Gcra;
 #[cfg(feature = "wait")]
@@ -178,12 +178,6 @@ impl MappedWord {
         });
     }
 
-    /// Units given back, with those that may be and are not counted yet.
-    fn lowered_at_most(&self) -> u64 {
-        let refunding = self.refunding.load(Ordering::Acquire);
-        self.lowered.load(Ordering::Acquire).wrapping_add(refunding)
-    }
-
     fn remembered(&self) -> Cancelled {
         let mut cancelled = Cancelled::new(REMEMBERED);
         let (stretches, _) = self.cancelled.as_chunks::<4>();
@@ -193,6 +187,12 @@ impl MappedWord {
             .filter(|stretch| stretch.low != stretch.high)
             .for_each(|stretch| cancelled.add(stretch));
         cancelled
+    }
+
+    /// Units given back, with those that may be and are not counted yet.
+    fn lowered_at_most(&self) -> u64 {
+        let refunding = self.refunding.load(Ordering::Acquire);
+        self.lowered.load(Ordering::Acquire).wrapping_add(refunding)
     }
 
     fn remember(&self, cancelled: &Cancelled) {
@@ -205,7 +205,7 @@ impl MappedWord {
 
 /// What has been lowered is read first, so that no more is taken for it than lies below the word.
 #[cfg(feature = "wait")]
-impl Axis for MappedWord {
+impl Line for MappedWord {
     fn place_on_axis(&self) -> (u64, Lowered) {
         let lowered = self.lowered();
         (self.word.arrival(), lowered)

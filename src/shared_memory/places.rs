@@ -12,7 +12,7 @@ use crate::decision::Denied;
 use crate::nanos::Nanos;
 #[cfg(feature = "tokio")]
 use crate::wait::{Acquire, TokioTimer};
-use crate::wait::{Book, Booking, block};
+use crate::wait::{Book, Booking, at_or_now, block};
 
 impl SharedBucket {
     /// Takes a place for `cost` that is due in `longest_wait` at most, and tells when: as
@@ -105,7 +105,7 @@ impl Book for SharedBucket {
     }
 
     fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
-        self.give_place_back(booked, || now.unwrap_or_else(|| self.clock().now_ordered()));
+        self.give_place_back(booked, at_or_now(now, self.clock()));
     }
 
     fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {

@@ -1,4 +1,5 @@
-//! The lock of those who undo: one at a time for each bucket, over all processes, and none that the dead keep.
+//! The lock of those who give back: one at a time for each bucket, over all processes, and none that the dead
+//! keep.
 
 use std::fs::File;
 use std::thread;
@@ -12,11 +13,11 @@ use super::member::byte_at;
 use super::own_file::OwnFile;
 use crate::sync::try_lock;
 
-/// So long an undo tries to have the bucket to itself. Another one takes microseconds, so it is longer than this only beside
-/// one that was stopped in the middle, for which nobody should wait.
+/// So long whoever gives back tries to have the bucket to itself. Another one takes microseconds, so it is
+/// longer than this only beside one that was stopped in the middle, for which nobody should wait.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// Does it while nobody else undoes anything in the slot; tells whether it was done. The lock is one on a
+/// Does it while nobody else gives anything back in the slot; tells whether it was done. The lock is one on a
 /// byte of the file for each slot: an open file description lock (fcntl(2)), which the system drops with the
 /// last process that has the description.
 pub(super) fn undoing_alone(file: &OwnFile, slot: usize, act: impl FnOnce()) -> bool {
