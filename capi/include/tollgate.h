@@ -54,6 +54,10 @@ enum tollgate_status
    * A mistake of the library's. What was asked for may have been done or not.
    */
   TOLLGATE_BUG = -7,
+  /**
+   * There is no memory for it.
+   */
+  TOLLGATE_MEMORY = -8,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -120,7 +124,7 @@ tollgate_status tollgate_region_open(const char *path,
                                      struct tollgate_region **out);
 
 /**
- * Closes the file. Its buckets go on.
+ * Frees the handle. Buckets that were opened by it go on; with the last of them the file is closed.
  *
  * # Safety
  *
@@ -209,8 +213,9 @@ const char *tollgate_error(void);
 uint64_t tollgate_retry_after_seconds(uint64_t wait_nanos);
 
 /**
- * A table with a bucket of this quota for each key, in `words` words of 8 bytes, 1 to 2^32, which must be there: eight for each
- * key that is not full are plenty. Keys that find no room share one more bucket.
+ * A table with a bucket of this quota for each key, in `words` words of 8 bytes, 1 to 2^32, which must be
+ * there: eight for each key that is not full are plenty. `TOLLGATE_MEMORY` if the system has not got them.
+ * Keys that find no room share one more bucket.
  *
  * # Safety
  *

@@ -7,6 +7,9 @@ use tollgate::Quota;
 
 use crate::outcome::{Failure, Status};
 
+/// The longest slice there may be.
+const MOST_BYTES: usize = isize::MAX as usize;
+
 /// What a pointer points to.
 ///
 /// # Safety
@@ -58,9 +61,6 @@ pub(crate) unsafe fn bytes<'a>(pointer: *const u8, len: usize, name: &str) -> Re
         _ => Err(Failure::invalid(format!("{name}: a length of {len} is not in 0..={MOST_BYTES}"))),
     }
 }
-
-/// The longest slice there may be.
-const MOST_BYTES: usize = isize::MAX as usize;
 
 /// Where a new handle goes.
 pub(crate) struct Place<T>(*mut *mut T);

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn tollgate_region_open(
     })
 }
 
-/// Closes the file. Its buckets go on.
+/// Frees the handle. Buckets that were opened by it go on; with the last of them the file is closed.
 ///
 /// # Safety
 ///

@@ -7,8 +7,9 @@ use core::mem;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tollgate::Denied;
+use tollgate::keyed::KeyedError;
 use tollgate::shared_memory::SharedError;
+use tollgate::{Denied, Nanos};
 
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
@@ -38,6 +39,8 @@ pub enum Status {
     TollgateFile = -6,
     /// A mistake of the library's. What was asked for may have been done or not.
     TollgateBug = -7,
+    /// There is no memory for it.
+    TollgateMemory = -8,
 }
 
 /// What is in a bucket.
@@ -77,6 +80,16 @@ impl From<SharedError> for Failure {
             SharedError::OtherQuota { .. } | SharedError::OtherKind { .. } => Status::TollgateConflict,
             SharedError::Full { .. } => Status::TollgateFull,
             _ => Status::TollgateFile,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<KeyedError> for Failure {
+    fn from(error: KeyedError) -> Self {
+        let status = match error {
+            KeyedError::NoMemory { .. } => Status::TollgateMemory,
+            _ => Status::TollgateInvalid,
         };
         Self::new(status, error)
     }
@@ -135,7 +148,7 @@ pub(crate) fn answered(answer: Result<(), Denied>) -> Result<(Status, u64), Fail
 }
 
 fn nanos(duration: core::time::Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+    Nanos::from_duration(duration).as_u64()
 }
 
 fn note(text: String) {

@@ -5,13 +5,14 @@ use core::ffi::c_char;
 use tollgate::keyed;
 
 use crate::arguments::{Place, borrowed, bytes, free, put, quota};
-use crate::outcome::{Failure, Level, Status, answered, told};
+use crate::outcome::{Level, Status, answered, told};
 
 /// One word a key; each process has its own, so workers that must share limits take buckets.
 pub struct Table(keyed::Table);
 
-/// A table with a bucket of this quota for each key, in `words` words of 8 bytes, 1 to 2^32, which must be there: eight for each
-/// key that is not full are plenty. Keys that find no room share one more bucket.
+/// A table with a bucket of this quota for each key, in `words` words of 8 bytes, 1 to 2^32, which must be
+/// there: eight for each key that is not full are plenty. `TOLLGATE_MEMORY` if the system has not got them.
+/// Keys that find no room share one more bucket.
 ///
 /// # Safety
 ///
@@ -25,7 +26,7 @@ pub unsafe extern "C" fn tollgate_table_new(
     told(|| {
         // SAFETY: as the caller promises.
         let (place, quota) = unsafe { (Place::new(out)?, self::quota(quota)?) };
-        place.fill(Table(keyed::Table::new(quota, words).map_err(Failure::invalid)?))
+        place.fill(Table(keyed::Table::new(quota, words)?))
     })
 }
 

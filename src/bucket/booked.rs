@@ -39,7 +39,7 @@ pub(crate) enum Spacing {
 }
 
 /// What lies beside a word on which places are taken.
-pub(crate) trait Axis {
+pub(crate) trait Line {
     /// The arrival point, and what had been lowered by the time it was read, or less.
     fn place_on_axis(&self) -> (u64, Lowered);
 
@@ -159,7 +159,7 @@ impl Ruled<'_> {
         spacing: Spacing,
         longest: Nanos,
         now: Nanos,
-        axis: &impl Axis,
+        line: &impl Line,
     ) -> Result<Booked, Denied> {
         let cost = self.spaced(cost, spacing)?;
         let start = now.max(Nanos::new(self.word.hold()));
@@ -168,14 +168,14 @@ impl Ruled<'_> {
             return Err(self.refuse_place(self.word.arrival(), start, cost, longest, now));
         }
         if start > now {
-            axis.promise(start);
+            line.promise(start);
         }
         let (issued, at_last) = (self.gcra.issued(start.as_u64()), self.gcra.issued(latest.as_u64()));
         let next = |arrival: u64| {
             self.gcra.admit(arrival, at_last, cost).map(|_| self.gcra.charge(arrival, issued, cost.units))
         };
         loop {
-            let (seen, lowered) = axis.place_on_axis();
+            let (seen, lowered) = line.place_on_axis();
             match self.word.raise_from(seen, next) {
                 Ok(written) => {
                     let due = self.due(seen, start, cost);
@@ -217,7 +217,7 @@ impl Ruled<'_> {
     }
 }
 
-impl<C: Clock> Axis for Bucket<C> {
+impl<C: Clock> Line for Bucket<C> {
     /// It tells a place's stretch of the axis. A cancellation that was stopped in the middle is waited for, with its lock.
     ///
     /// The stretch is exact but for threads that were stopped at one of two places: a refund while it lowers the word, or this

@@ -15,10 +15,10 @@ use crossbeam_utils::CachePadded;
 
 #[cfg(feature = "wait")]
 use self::booked::Ledger;
-#[cfg(all(feature = "shared-memory", feature = "wait"))]
-pub(crate) use self::booked::{Axis, Return};
 #[cfg(feature = "wait")]
 pub(crate) use self::booked::{Booked, Spacing};
+#[cfg(all(feature = "shared-memory", feature = "wait"))]
+pub(crate) use self::booked::{Line, Return};
 #[cfg(all(feature = "shared-memory", feature = "wait"))]
 pub(crate) use self::cancelled::{Cancelled, Moment, Stretch};
 pub use self::charge::Charge;
@@ -282,10 +282,7 @@ impl<C: Clock> Bucket<C> {
 
     /// [`drain`](Self::drain) at a reading of the bucket's clock.
     pub fn drain_at(&self, now: Nanos) -> u64 {
-        let issued = self.gcra.issued(now.as_u64());
-        let empty = self.gcra.holding(issued, 0);
-        let Raised { seen, .. } = self.word.raise_always(|arrival| arrival.max(empty));
-        self.gcra.available(seen.saturating_sub(issued))
+        self.ruled().drain(now)
     }
 
     /// The quota it was made with.

@@ -128,6 +128,14 @@ impl Ruled<'_> {
         self.word.lower(|arrival| self.gcra.refund(arrival, issued, units))
     }
 
+    /// Empties the bucket and tells how many whole tokens that took; a debt stays as it is.
+    pub(crate) fn drain(self, now: Nanos) -> u64 {
+        let issued = self.gcra.issued(now.as_u64());
+        let empty = self.gcra.holding(issued, 0);
+        let Raised { seen, .. } = self.word.raise_always(|arrival| arrival.max(empty));
+        self.gcra.available(seen.saturating_sub(issued))
+    }
+
     /// What is there, without taking it.
     pub(crate) fn peek(self, now: Nanos) -> Level {
         Level::new(*self.gcra, self.word.arrival(), now.as_u64(), self.word.hold())

@@ -25,6 +25,11 @@ pub enum KeyedError {
         /// Words asked for.
         words: usize,
     },
+    /// The system has no memory for a table of so many words.
+    NoMemory {
+        /// Words asked for.
+        words: usize,
+    },
     /// There must be room for at least one key.
     NoKeys,
     /// There can be at most 2^32 - 1 classes beside the first.
@@ -66,6 +71,7 @@ impl fmt::Display for KeyedError {
             Self::WordsOutOfRange { words } => {
                 write!(f, "a table of {words} words: it must have from 1 to {} (2^32)", 1_u64 << 32)
             }
+            Self::NoMemory { words } => write!(f, "there is no memory for a table of {words} words"),
             Self::NoKeys => write!(f, "room for 0 keys: it must be at least 1"),
             Self::TooManyClasses { classes } => {
                 write!(f, "{classes} classes beside the first: at most {} (2^32 - 1)", u32::MAX)

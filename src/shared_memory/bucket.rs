@@ -8,6 +8,8 @@ use core::time::Duration;
 use super::charge::SharedCharge;
 use super::clock::MachineClock;
 #[cfg(feature = "wait")]
+use super::late::LatePlaces;
+#[cfg(feature = "wait")]
 use super::mapped_word::MappedWord;
 use super::mapping::MappedSlot;
 use super::opened::Opened;
@@ -31,19 +33,31 @@ use crate::word::Raised;
 ///
 /// # Cost
 ///
-/// That of a [`Bucket`](crate::Bucket): a reading of the counter and one compare-exchange, and one hop to the mapped word.
-/// Only an [undo](SharedCharge::undo) takes a lock.
+/// That of a [`Bucket`](crate::Bucket): a reading of the counter and one compare-exchange, and one hop to the
+/// mapped word. Only what gives back takes a lock: an [undo](SharedCharge::undo), the return of a place, a
+/// refund, a reset. That is four system calls, some microseconds. While others have the lock, it waits for
+/// them for up to a millisecond; then a refund and a reset are done without.
 pub struct SharedBucket {
     quota: Quota,
     gcra: Gcra,
     clock: MachineClock,
     slot: MappedSlot,
     opened: Arc<Opened>,
+    #[cfg(feature = "wait")]
+    late: LatePlaces,
 }
 
 impl SharedBucket {
     pub(super) fn new(opened: Arc<Opened>, slot: MappedSlot, quota: Quota) -> Self {
-        Self { quota, gcra: Gcra::new(&quota), clock: opened.clock().clone(), slot, opened }
+        Self {
+            quota,
+            gcra: Gcra::new(&quota),
+            clock: opened.clock().clone(),
+            slot,
+            opened,
+            #[cfg(feature = "wait")]
+            late: LatePlaces::none(),
+        }
     }
 
     /// Admits one token now, or refuses and consumes nothing.
@@ -152,11 +166,22 @@ impl SharedBucket {
         });
     }
 
-    /// The return of a place, with readings of the region's clock.
+    /// The return of a place, and of those that were late, with readings of the region's clock.
     #[cfg(feature = "wait")]
     pub(super) fn give_place_back(&self, booked: &Booked, now: impl Fn() -> Nanos) {
-        let _is_done =
-            self.opened.undoing_alone(&self.slot, || self.slot.word.cancel(booked, &self.gcra, now));
+        let mut returned = self.late.take();
+        returned.push(*booked);
+        let is_done = self.opened.undoing_alone(&self.slot, || {
+            returned.iter().for_each(|booked| self.slot.word.cancel(booked, &self.gcra, &now));
+        });
+        if !is_done {
+            self.late.put(returned);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn undoing_alone(&self, act: impl FnOnce()) -> bool {
+        self.opened.undoing_alone(&self.slot, act)
     }
 
     /// Whole tokens.
@@ -173,7 +198,18 @@ impl SharedBucket {
     /// [`refund`](Self::refund) at a reading of the region's clock.
     pub fn refund_at(&self, cost: u64, now: Nanos) {
         let (issued, units) = (self.gcra.issued(now.as_u64()), self.gcra.units(cost));
-        self.slot.word.lower(|arrival| self.gcra.refund(arrival, issued, units));
+        self.replace(|arrival| {
+            let goal = self.gcra.refund(arrival, issued, units);
+            (goal, arrival.saturating_sub(goal))
+        });
+    }
+
+    /// Moves the arrival point alone, if that can be; otherwise beside whoever gives back at the moment.
+    fn replace(&self, next: impl Fn(u64) -> (u64, u64)) {
+        let word = &self.slot.word;
+        if !self.opened.undoing_alone(&self.slot, || word.replace(&next)) {
+            word.replace_beside(&next);
+        }
     }
 
     /// Admits nothing, in any process, before the region's clock reads `until`. Neither a shorter pause nor a refund nor a
@@ -210,7 +246,9 @@ impl SharedBucket {
     /// [`reset`](Self::reset) at a reading of the region's clock.
     pub fn reset_at(&self, now: Nanos) {
         let issued = self.gcra.issued(now.as_u64());
-        self.slot.word.place(self.gcra.holding(issued, self.quota.initial_tokens()), issued);
+        let goal = self.gcra.holding(issued, self.quota.initial_tokens());
+        // All that stood above what was issued counts as given back, so no charge made before can be undone.
+        self.replace(|arrival| (goal, arrival.max(goal).saturating_sub(issued)));
     }
 
     /// Empties the bucket and tells how many whole tokens that took; a debt stays as it is.
@@ -220,10 +258,7 @@ impl SharedBucket {
 
     /// [`drain`](Self::drain) at a reading of the region's clock.
     pub fn drain_at(&self, now: Nanos) -> u64 {
-        let issued = self.gcra.issued(now.as_u64());
-        let empty = self.gcra.holding(issued, 0);
-        let Raised { seen, .. } = self.slot.word.raise_always(|arrival| arrival.max(empty));
-        self.gcra.available(seen.saturating_sub(issued))
+        self.ruled().drain(now)
     }
 
     /// The quota, which is the same in all processes.

@@ -30,9 +30,10 @@ use crate::word::Lowered;
 ///
 /// # Cost
 ///
-/// An undo takes a lock of the file's for the bucket: two system calls, some microseconds. A process that dies in it delays
-/// nobody; what it may have given back counts against the undos of charges that were there by then. If others undo at the
-/// same time, it waits for them for up to a millisecond, and then keeps the charge.
+/// An undo takes a lock of the file's for the bucket, on an opening of its own: four system calls, some
+/// microseconds. A process that dies in it delays nobody; what it may have given back counts against the
+/// undos of charges that were there by then. If others undo at the same time, it waits for them for up to a
+/// millisecond, and then keeps the charge.
 pub struct SharedCharge<'a> {
     pub(super) bucket: &'a SharedBucket,
     pub(super) units: u64,

@@ -31,7 +31,7 @@ pub enum SharedError {
     OtherVersion {
         /// The file.
         path: PathBuf,
-        /// The layout's number in the file; that of this crate is 1.
+        /// The layout's number in the file; that of this crate is 2.
         version: u64,
     },
     /// The file is shorter than its head says.

@@ -15,7 +15,7 @@ use crate::quota::{Fill, Quota};
 
 /// The first word of the file, written last.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"tollgate");
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// The longest name, in bytes.
 pub(super) const NAME_BYTES: usize = 64;
@@ -171,7 +171,7 @@ impl Slot {
     }
 
     pub(super) fn set_limit(&self, limit: u32) {
-        self.word.put(limit.clamp(1, MOST_PERMITS).into());
+        self.word.step(|_| limit.clamp(1, MOST_PERMITS).into());
     }
 
     /// Forgets all that is held.
@@ -188,7 +188,7 @@ impl Slot {
     /// Makes it so many permits with this name. Nobody else may be making anything in the file.
     pub(super) fn make_permits(&self, name: &str, limit: u32) {
         self.nobody_holds();
-        self.set_limit(limit);
+        self.word.put(limit.into());
         self.make(IN_FLIGHT, name, [0, 0, 0, limit.into(), 0]);
     }
 

@@ -6,30 +6,47 @@
 //! (see [`word`](crate::word)). The announcement of a process that dies would stay for ever, and what it gave back would not
 //! be counted. So it is done in another way here:
 //!
-//! * **One undo at a time.** Whoever undoes holds a lock that the system takes from the dead
-//!   ([`UndoLock`](super::undo_lock::UndoLock)). It leaves word of itself in `undoing`: the most that it may give back.
-//! * **Then the word is lowered, then counted in `lowered`, then `undoing` is cleared.** Whoever gets the lock and finds
-//!   something in `undoing` comes after one who died in between. It counts all of that as given back, whether it was or not,
-//!   and clears it. Too much counted, or twice, only withholds, and only from charges that were there before.
-//! * A charge reads `lowered` before it raises the word. What it finds counted had lowered the word before: `lowered` is
-//!   released after that and acquired here. Its undo has the lock, so all other undos are over or were counted now; the
-//!   difference misses none of them.
-//! * **Refunds and resets** take no lock. They are counted after they have lowered the word, so an undo at the same moment, or
-//!   after a process that died between the two, may not know of one. It then gives back too much by no more than that refund's
-//!   amount; and that once for all undos together, for among themselves they count. By so much a refund may widen the bound
-//!   anyway, and says so; `docs/theory.md` has the proof that it is not twice.
+//! * **One at a time.** Whoever gives back (an undo, the return of a place, a refund, a reset) holds a lock
+//!   that the system takes from the dead ([`undoing_alone`](super::undo_lock::undoing_alone)). It leaves word
+//!   of itself in `undoing`: the most that it may give back.
+//! * **Then the word is lowered, then counted in `lowered`, then `undoing` is cleared.** Whoever gets the
+//!   lock and finds something in `undoing` comes after one who died in between. It counts all of that as
+//!   given back, whether it was or not, and clears it. Too much counted, or twice, only withholds, and only
+//!   from charges that were there before.
+//! * A charge reads `lowered` before it raises the word. What it finds counted had lowered the word before:
+//!   `lowered` is released after that and acquired here. Its undo has the lock, so all others are over or
+//!   were counted now; the difference misses none of them.
+//! * **A refund or a reset that does not get the lock** does without, for it has to be done. It leaves word of
+//!   itself in `refunding` before it lowers the word, is counted after, and then takes its word back.
+//!   * An undo does not ask for that. Beside such a refund, or after one that died before it was counted, it
+//!     gives back too much by no more than the refund's amount; and that once for all undos together, for
+//!     among themselves they count. By so much a refund may widen the bound anyway, and says so;
+//!     `docs/theory.md` has the proof that it is not twice.
+//!   * The return of a place does ask, for it would be twice: it looks at where those behind stand, and an
+//!     amount that is not counted brings all of them nearer. It takes what is in `refunding` for given back.
+//!     If a refund dies without the lock that stays, and returns of places that others stand behind give back
+//!     the less for it; no bound suffers. That takes one that was stopped with the lock and one that died
+//!     within some nanoseconds of the same millisecond.
 //!
-//! The lock orders undos and also publishes what they stored, as do the loads of `undoing` under it; of `undoing` nothing
-//! else is asked, so it is relaxed, but for the store that clears it: that must not be seen before the addition to `lowered`.
-//! That it is announced before the word is lowered is ensured by the release of the word.
+//! # Memory ordering
+//!
+//! * `undoing` is only read by who has the lock, which orders it: relaxed, but for the store that clears it.
+//!   That must not be seen before the addition to `lowered`. That it is announced before the word is lowered
+//!   is ensured by the release of the word.
+//! * `refunding` is added to before the word is released, so who has acquired the lowered word finds either
+//!   the announcement or that it was taken back. Then it acquires the addition to `lowered`, which came
+//!   before; so `refunding` is read first. Both may be found, which counts twice and withholds.
+//! * `promised` is raised before the word is released by the booking, and read after the word was acquired.
+//! * `cancelled` is only touched under the lock.
 
+use core::cell::Cell;
 #[cfg(feature = "wait")]
 use core::iter::repeat;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(feature = "wait")]
-use crate::bucket::{Axis, Booked, Cancelled, Moment, Return, Spacing, Stretch};
+use crate::bucket::{Booked, Cancelled, Line, Moment, Return, Spacing, Stretch};
 #[cfg(feature = "wait")]
 use crate::gcra::Gcra;
 #[cfg(feature = "wait")]
@@ -44,6 +61,8 @@ pub(super) struct MappedWord {
     undoing: AtomicU64,
     /// Units given back, or more.
     lowered: AtomicU64,
+    /// Units that may be given back by those without the lock, and are not counted yet.
+    refunding: AtomicU64,
     /// The latest end of a pause for which a place was booked. It is raised before the word is, and read after it.
     promised: AtomicU64,
     /// What is remembered of cancelled places, four words each; see `cancelled`. Whoever has the lock writes it, and leaves word
@@ -65,27 +84,48 @@ impl MappedWord {
     pub(super) fn put(&self, arrival: u64) {
         self.word.put(arrival, 0);
         self.promised.store(0, Ordering::Relaxed);
+        self.refunding.store(0, Ordering::Relaxed);
         self.forget();
     }
 
-    /// Lowers the arrival point to what `next` makes of it.
-    pub(super) fn lower(&self, next: impl Fn(u64) -> u64) {
-        let Raised { seen, written } = self.word.step(next);
-        self.count(seen.saturating_sub(written));
+    /// Moves the arrival point to what `next` makes of it, and counts so many units as given back as it tells
+    /// beside that. The caller has the lock.
+    pub(super) fn replace(&self, next: impl Fn(u64) -> (u64, u64)) {
+        self.count_the_dead();
+        self.moved(next, |units| self.undoing.store(units, Ordering::Relaxed));
+        self.undoing.store(0, Ordering::Release);
     }
 
-    /// Moves the arrival point to `goal`, up or down. No charge made before, at a time when no less than `issued` units
-    /// had been issued, can be undone after it.
-    pub(super) fn place(&self, goal: u64, issued: u64) {
-        let seen = self.word.step(|_| goal).seen;
-        self.count(seen.max(goal).saturating_sub(issued));
+    /// [`replace`](Self::replace) for a caller that has not got the lock.
+    pub(super) fn replace_beside(&self, next: impl Fn(u64) -> (u64, u64)) {
+        let announced = Cell::new(0);
+        self.moved(next, |units| {
+            let more = units.saturating_sub(announced.get());
+            self.refunding.fetch_add(more, Ordering::Relaxed);
+            announced.set(announced.get() + more);
+        });
+        self.refunding.fetch_sub(announced.get(), Ordering::Release);
+    }
+
+    /// Moves the arrival point, and counts; before each attempt it announces how much that may give back.
+    fn moved(&self, next: impl Fn(u64) -> (u64, u64), announce: impl Fn(u64)) {
+        let given = Cell::new(0);
+        self.word.step(|arrival| {
+            let (goal, units) = next(arrival);
+            announce(units);
+            given.set(units);
+            goal
+        });
+        self.count(given.get());
     }
 
     /// Lowers the arrival point, by at most `most`, to what `next` makes of it and of the units given back so far. The caller
     /// has the lock.
     pub(super) fn undo(&self, most: u64, next: impl Fn(u64, u64) -> u64) {
         self.count_the_dead();
-        self.announced(most, || self.step_back(next));
+        self.announced(most, || {
+            self.step_back(|arrival| next(arrival, self.lowered.load(Ordering::Acquire)))
+        });
     }
 
     /// Does what may give back so much.
@@ -95,9 +135,8 @@ impl MappedWord {
         self.undoing.store(0, Ordering::Release);
     }
 
-    fn step_back(&self, next: impl Fn(u64, u64) -> u64) {
-        let Raised { seen, written } =
-            self.word.step(|arrival| next(arrival, self.lowered.load(Ordering::Acquire)));
+    fn step_back(&self, next: impl Fn(u64) -> u64) {
+        let Raised { seen, written } = self.word.step(next);
         self.count(seen.saturating_sub(written));
     }
 
@@ -129,11 +168,11 @@ impl MappedWord {
         let mut cancelled = self.remembered();
         let return_of = Return::new(&mut cancelled, booked, Spacing::Burst, gcra);
         self.announced(return_of.most(), || {
-            self.step_back(|arrival, lowered| {
+            self.step_back(|arrival| {
                 // What was booked for a pause's end keeps its time even if the pause is ended early.
                 let promised = self.promised.load(Ordering::Relaxed);
                 let issued = gcra.issued(now().as_u64().max(promised));
-                return_of.goal(Moment { arrival, lowered, issued })
+                return_of.goal(Moment { arrival, lowered: self.lowered_at_most(), issued })
             });
             self.remember(return_of.done());
         });
@@ -150,6 +189,12 @@ impl MappedWord {
         cancelled
     }
 
+    /// Units given back, with those that may be and are not counted yet.
+    fn lowered_at_most(&self) -> u64 {
+        let refunding = self.refunding.load(Ordering::Acquire);
+        self.lowered.load(Ordering::Acquire).wrapping_add(refunding)
+    }
+
     fn remember(&self, cancelled: &Cancelled) {
         let stretches = cancelled.stretches().iter();
         let words = stretches.flat_map(|stretch| [stretch.low, stretch.high, stretch.lowered, stretch.owed]);
@@ -160,7 +205,7 @@ impl MappedWord {
 
 /// What has been lowered is read first, so that no more is taken for it than lies below the word.
 #[cfg(feature = "wait")]
-impl Axis for MappedWord {
+impl Line for MappedWord {
     fn place_on_axis(&self) -> (u64, Lowered) {
         let lowered = self.lowered();
         (self.word.arrival(), lowered)
@@ -182,11 +227,11 @@ impl Deref for MappedWord {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use proptest::prelude::*;
 
     use super::*;
+    #[cfg(feature = "wait")]
+    use crate::bucket::Ruled;
     use crate::gcra::Gcra;
     use crate::quota::Quota;
 
@@ -197,9 +242,9 @@ mod tests {
     }
 
     fn word(arrival: u64) -> MappedWord {
-        let [undoing, lowered, promised] = [0; 3].map(AtomicU64::new);
+        let [undoing, lowered, refunding, promised] = [0; 4].map(AtomicU64::new);
         let cancelled = [0; 4 * REMEMBERED].map(AtomicU64::new);
-        MappedWord { word: Word::new(arrival), undoing, lowered, promised, cancelled }
+        MappedWord { word: Word::new(arrival), undoing, lowered, refunding, promised, cancelled }
     }
 
     /// A charge of 10 tokens: what was counted before it, and what it wrote.
@@ -255,7 +300,7 @@ mod tests {
             let theirs = charge(&word, begin);
             die(&word);
             undo(&word, theirs, begin);
-            word.place(begin, begin);
+            word.replace(|arrival| (begin, arrival.max(begin) - begin));
             for _ in 0..3 {
                 let ours = charge(&word, begin);
                 assert_eq!(undo(&word, ours, begin), 10);
@@ -288,11 +333,77 @@ mod tests {
         );
     }
 
-    /// A refund of which nobody counts anything, as when its process dies right after it.
+    /// A refund without the lock of which nobody counts anything, as when its process dies right after it.
     fn refund_and_die(word: &MappedWord, issued: u64, units: u64) -> u64 {
         let (gcra, _) = rules();
-        let Raised { seen, written } = word.step(|arrival| gcra.refund(arrival, issued, units));
+        let refund = |arrival| gcra.refund(arrival, issued, units);
+        word.refunding.fetch_add(word.arrival() - refund(word.arrival()), Ordering::Relaxed);
+        let Raised { seen, written } = word.step(refund);
         seen - written
+    }
+
+    /// The same with the lock.
+    #[cfg(feature = "wait")]
+    fn refund_alone_and_die(word: &MappedWord, issued: u64, units: u64) -> u64 {
+        let before = word.refunding.load(Ordering::Relaxed);
+        word.count_the_dead();
+        let given = refund_and_die(word, issued, units);
+        word.refunding.store(before, Ordering::Relaxed);
+        word.undoing.store(given, Ordering::Relaxed);
+        given
+    }
+
+    #[test]
+    fn a_refund_leaves_word_of_itself_before_it_gives_anything_back() {
+        let alone = word(100);
+        let told = told_on_the_way(&alone, &alone.undoing, |next| alone.replace(next));
+        assert_eq!(told, [0, 5, 0]);
+        let beside = word(100);
+        let told = told_on_the_way(&beside, &beside.refunding, |next| beside.replace_beside(next));
+        assert_eq!(told, [0, 5, 0]);
+    }
+
+    /// What is announced when five are given back, at the second attempt to, and after it.
+    fn told_on_the_way(
+        word: &MappedWord,
+        announced: &AtomicU64,
+        replace: impl FnOnce(&dyn Fn(u64) -> (u64, u64)),
+    ) -> [u64; 3] {
+        let (told, last) = (Cell::new([0; 2]), || announced.load(Ordering::Relaxed));
+        replace(&|arrival| {
+            if arrival == 100 {
+                word.raise_always(|arrival| arrival + 1);
+            }
+            told.set([told.get()[1], last()]);
+            (arrival - 5, 5)
+        });
+        assert_eq!((word.arrival(), word.lowered.load(Ordering::Relaxed)), (96, 5));
+        let [first, second] = told.get();
+        [first, second, last()]
+    }
+
+    #[cfg(feature = "wait")]
+    const DYING_REFUNDS: [fn(&MappedWord, u64, u64) -> u64; 2] = [refund_and_die, refund_alone_and_die];
+
+    /// Twenty are taken, twenty and twenty booked behind; a refund of five dies uncounted, and the first
+    /// place is cancelled. Both starts of 40 s from now may be twenty-five then, five more than the capacity
+    /// for the refund, and no more.
+    #[cfg(feature = "wait")]
+    #[test]
+    fn a_cancellation_gives_nothing_back_for_a_refund_that_it_does_not_know_of() {
+        let ((gcra, token), longest) = (rules(), Nanos::new(100_000_000_000));
+        for (at, die) in DYING_REFUNDS.into_iter().enumerate() {
+            let word = word(gcra.issued(0));
+            let ruled = Ruled { gcra: &gcra, word: &word };
+            ruled.admit(&gcra.cost(20).unwrap(), Nanos::ZERO).unwrap();
+            let book = || ruled.take_place(20, Spacing::Burst, longest, Nanos::ZERO, &word).unwrap();
+            let (first, second) = (book(), book());
+            die(&word, gcra.issued(0), 5 * token);
+            word.cancel(&first, &gcra, || Nanos::ZERO);
+            let issued = gcra.issued(second.due().as_u64());
+            let left = gcra.available(word.arrival().saturating_sub(issued));
+            assert_eq!((second.due(), left + 20), (Nanos::new(40_000_000_000), 25), "{at}");
+        }
     }
 
     /// A charge that was admitted: when, how much, and how much of it was not given back.
@@ -350,6 +461,63 @@ mod tests {
                     sum += one.kept;
                     prop_assert!(sum <= 20 * token + refunded + issued - one.issued);
                 }
+            }
+        }
+    }
+
+    /// What starts when, in whole seconds, and how much.
+    #[cfg(feature = "wait")]
+    type Starts = Vec<(u64, u64)>;
+
+    /// No interval has more than the capacity, what is issued in it, and what was refunded.
+    #[cfg(feature = "wait")]
+    fn is_within_the_bound(starts: &Starts, refunded: u64) -> bool {
+        let within = |begin: u64, end: u64| starts.iter().filter(move |one| (begin..=end).contains(&one.0));
+        starts.iter().all(|&(begin, _)| {
+            let mut ends = starts.iter().filter(|one| one.0 >= begin);
+            ends.all(|&(end, _)| {
+                within(begin, end).map(|one| one.1).sum::<u64>() <= 20 + refunded + end - begin
+            })
+        })
+    }
+
+    #[cfg(feature = "wait")]
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+        /// Places that are booked, cancelled or kept, and admissions, beside refunds that die uncounted.
+        #[test]
+        fn refunds_that_cancellations_do_not_know_of_widen_the_bound_once(
+            steps in proptest::collection::vec((verbs(), 1..=20_u64, 0..12_u64), 8..40),
+        ) {
+            const SECOND: u64 = 1_000_000_000;
+            let (gcra, token) = rules();
+            let (word, longest) = (word(gcra.issued(0)), Nanos::new(60 * SECOND));
+            let ruled = Ruled { gcra: &gcra, word: &word };
+            let (mut now, mut refunded, mut booked, mut starts) = (0, 0, Vec::new(), Starts::new());
+            for (verb, tokens, pick) in steps {
+                let time = Nanos::new(now * SECOND);
+                match verb {
+                    0 => {
+                        let place = ruled.take_place(tokens, Spacing::Burst, longest, time, &word);
+                        booked.extend(place.map(|one| (one, tokens)));
+                    }
+                    1 if ruled.admit(&gcra.cost(tokens).unwrap(), time).is_ok() => starts.push((now, tokens)),
+                    2 if !booked.is_empty() => {
+                        let (cancelled, _) = booked.swap_remove(pick as usize % booked.len());
+                        word.cancel(&cancelled, &gcra, || time);
+                    }
+                    3 => {
+                        let die = DYING_REFUNDS[pick as usize % 2];
+                        refunded += die(&word, gcra.issued(time.as_u64()), tokens * token) / token;
+                    }
+                    4 => now += pick,
+                    _ => {}
+                }
+                let left = gcra.available(word.arrival().saturating_sub(gcra.issued(now * SECOND)));
+                let due = booked.iter().map(|(one, tokens)| (one.due().as_u64() / SECOND, *tokens));
+                let starts: Starts = starts.iter().copied().chain(due).chain([(now, left)]).collect();
+                prop_assert!(is_within_the_bound(&starts, refunded), "{:?}, {} refunded", starts, refunded);
             }
         }
     }

@@ -40,13 +40,24 @@
 //! # Fork
 //!
 //! A forked child goes on with the buckets of its parent; there is nothing of a process in them. Locks of a file would be
-//! those of both, so the child opens the file for itself when it first needs one.
+//! those of both, so each is taken on an opening of its own, through `/proc`. Two things are left:
+//!
+//! * A child that is forked while another thread of its parent holds a lock has that lock too. The parent
+//!   gives it up for both; killed before that, it leaves the lock with the child until that ends or is
+//!   another program. Meanwhile nothing new is made in the file, or nothing undone in that bucket; admissions
+//!   go on.
+//! * A process that must not open the file again, for it gave up the rights to, takes its locks on its first
+//!   opening, which its children have in common with it: killed while it holds one, it leaves that with them.
+//!   They take none at all: what would need one is refused, or stays as it is. A child that gives up rights
+//!   should open the file for itself before.
 
 mod bucket;
 mod charge;
 mod clock;
 mod error;
 mod in_flight;
+#[cfg(feature = "wait")]
+mod late;
 mod layout;
 #[cfg(feature = "budget")]
 mod limit;

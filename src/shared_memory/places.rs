@@ -12,14 +12,18 @@ use crate::decision::Denied;
 use crate::nanos::Nanos;
 #[cfg(feature = "tokio")]
 use crate::wait::{Acquire, TokioTimer};
-use crate::wait::{Book, Booking, block};
+use crate::wait::{Book, Booking, at_or_now, block};
 
 impl SharedBucket {
     /// Takes a place for `cost` that is due in `longest_wait` at most, and tells when: as
     /// [`Bucket::book`](crate::Bucket::book), in one line for all processes.
     ///
     /// A process that ends keeps the places that it has taken: those behind it are not earlier for it. One that dies while it
-    /// cancels keeps that place, and what was withheld of places cancelled before.
+    /// gives something back keeps that, and what was withheld of places cancelled before.
+    ///
+    /// A cancellation takes the lock of an [undo](super::SharedCharge::undo). If it does not get that in a
+    /// millisecond, the place is given back with the next one that is cancelled by this process with this
+    /// value; the last 64 wait for that.
     ///
     /// # Errors
     ///
@@ -101,7 +105,7 @@ impl Book for SharedBucket {
     }
 
     fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
-        self.give_place_back(booked, || now.unwrap_or_else(|| self.clock().now_ordered()));
+        self.give_place_back(booked, at_or_now(now, self.clock()));
     }
 
     fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {

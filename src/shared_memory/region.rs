@@ -69,8 +69,7 @@ impl RegionOptions {
         let file = how.open(path).map_err(failed("cannot open", path))?;
         let mapping = locked(&file, path, || self.map(&file, path))?;
         let clock = MachineClock::of(mapping.header().ticking())?;
-        let opened = Opened::new(path.into(), file, mapping, clock);
-        Ok(Region { opened: Arc::new(opened.map_err(failed("cannot open again", path))?) })
+        Ok(Region { opened: Arc::new(Opened::new(path.into(), file, mapping, clock)) })
     }
 
     /// Maps the file, after making it whole. The lock is held.
@@ -169,6 +168,11 @@ impl Region {
         (slots.len(), slots.iter().filter(|slot| slot.kind() != FREE).count())
     }
 
+    #[cfg(test)]
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
     /// The slot with this name, if `check` agrees with it, or a free one of which `make` makes it.
     fn find_or_make(
         &self,
@@ -191,10 +195,27 @@ impl Region {
     }
 }
 
-/// The arrival point of a bucket that begins now.
-fn initial(quota: &Quota, clock: &MachineClock) -> u64 {
-    let gcra = Gcra::new(quota);
-    gcra.holding(gcra.issued(clock.now().as_u64()), quota.initial_tokens())
+/// What tells one start of the machine from the next.
+fn boot() -> io::Result<[u64; 2]> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let digits = text.trim().replace('-', "");
+    let number = u128::from_str_radix(&digits, 16)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok([(number >> 64) as u64, number as u64])
+}
+
+/// Makes the file so long, with memory or blocks behind all of it: writing to a hole for which there is no
+/// room left would end the process.
+fn make_room(file: &File, len: u64) -> io::Result<()> {
+    let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    Ok(nix::fcntl::posix_fallocate(file, 0, len)?)
+}
+
+fn not_ours(mismatch: Mismatch, path: &Path) -> SharedError {
+    match mismatch {
+        Mismatch::Magic => SharedError::NotARegion { path: path.into() },
+        Mismatch::Version(version) => SharedError::OtherVersion { path: path.into(), version },
+    }
 }
 
 /// Writes the head if it is not there; begins everything anew if the machine was started since. The file is locked.
@@ -220,25 +241,8 @@ fn make_whole(mapping: &Mapping, slots: u64, boot: [u64; 2]) -> Result<(), Share
     Ok(())
 }
 
-/// Makes the file so long, with memory or blocks behind all of it: writing to a hole for which there is no room left would
-/// end the process.
-fn make_room(file: &File, len: u64) -> io::Result<()> {
-    let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    Ok(nix::fcntl::posix_fallocate(file, 0, len)?)
-}
-
-/// What tells one start of the machine from the next.
-fn boot() -> io::Result<[u64; 2]> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    let digits = text.trim().replace('-', "");
-    let number = u128::from_str_radix(&digits, 16)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    Ok([(number >> 64) as u64, number as u64])
-}
-
-fn not_ours(mismatch: Mismatch, path: &Path) -> SharedError {
-    match mismatch {
-        Mismatch::Magic => SharedError::NotARegion { path: path.into() },
-        Mismatch::Version(version) => SharedError::OtherVersion { path: path.into(), version },
-    }
+/// The arrival point of a bucket that begins now.
+fn initial(quota: &Quota, clock: &MachineClock) -> u64 {
+    let gcra = Gcra::new(quota);
+    gcra.holding(gcra.issued(clock.now().as_u64()), quota.initial_tokens())
 }

@@ -54,7 +54,7 @@ impl<C: Clock> Book for Bucket<C> {
     }
 
     fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
-        self.give_place_back(booked, Spacing::Burst, || now.unwrap_or_else(|| self.clock().now_ordered()));
+        self.give_place_back(booked, Spacing::Burst, at_or_now(now, self.clock()));
     }
 
     fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {
@@ -68,4 +68,9 @@ impl<C: Clock> Book for Bucket<C> {
     fn paused_until(&self) -> Nanos {
         self.paused_until()
     }
+}
+
+/// The reading that was given; or at each call one of the clock, in order with what the thread has seen.
+pub(crate) fn at_or_now<C: Clock>(now: Option<Nanos>, clock: &C) -> impl Fn() -> Nanos {
+    move || now.unwrap_or_else(|| clock.now_ordered())
 }

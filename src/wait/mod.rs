@@ -29,9 +29,9 @@ pub use self::acquire::Acquire;
 #[cfg(feature = "shared-memory")]
 pub(crate) use self::acquire::block;
 pub use self::booking::Booking;
-#[cfg(feature = "shared-memory")]
-pub(crate) use self::handle::Book;
 pub use self::handle::Handle;
+#[cfg(feature = "shared-memory")]
+pub(crate) use self::handle::{Book, at_or_now};
 pub use self::jitter::Jitter;
 pub use self::pace::Pace;
 pub use self::queue::{Entry, Outcomes, Queue, Queued, Refused, Rest};

@@ -12,7 +12,7 @@ use crate::quota::{Fill, Quota};
 use crate::wait::acquire::Acquire;
 use crate::wait::acquire::block;
 use crate::wait::booking::Booking;
-use crate::wait::handle::Book;
+use crate::wait::handle::{Book, at_or_now};
 #[cfg(feature = "tokio")]
 use crate::wait::tokio::TokioTimer;
 
@@ -140,8 +140,7 @@ impl<C: Clock> Book for Pace<C> {
     }
 
     fn cancel(&self, booked: &Booked, now: Option<Nanos>) {
-        let now = || now.unwrap_or_else(|| self.bucket.clock().now_ordered());
-        self.bucket.give_place_back(booked, Spacing::Even, now);
+        self.bucket.give_place_back(booked, Spacing::Even, at_or_now(now, self.bucket.clock()));
     }
 
     fn refuse_late(&self, cost: u64, now: Nanos) -> Denied {

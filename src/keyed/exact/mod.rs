@@ -43,9 +43,10 @@ use crate::sync::{AtomicU64, Ordering};
 /// # Ok::<(), tollgate::keyed::KeyedError>(())
 /// ```
 ///
-/// Each key has a bucket of its own under the bound of [`Bucket`](crate::Bucket). Look-ups borrow, so a `String` is
-/// found by a `&str` without an allocation; the key is made, by [`ToOwned`], when it is inserted. Keys are hashed and compared
-/// under a lock, so their [`Hash`] and [`Eq`] must not call the limiter.
+/// Each key has a bucket of its own under the bound of [`Bucket`](crate::Bucket). Look-ups borrow, so a
+/// `String` is found by a `&str` without an allocation; the key is made, by [`ToOwned`], when it is inserted.
+/// Keys are hashed and compared and the clock is read under a lock, so [`Hash`] and [`Eq`] of the keys and a
+/// [`Clock`] of your own must not call the limiter.
 ///
 /// # Sweeping
 ///

@@ -47,7 +47,8 @@ impl<S: BuildHasher> TableBuilder<(), S> {
     ///
     /// # Errors
     ///
-    /// A quota whose initial fill is not full, a capacity of 2^40 tokens or more, or a number of words outside 1 to 2^32.
+    /// A quota whose initial fill is not full, a capacity of 2^40 tokens or more, a number of words outside 1
+    /// to 2^32, or one for which there is no memory.
     pub fn build(self) -> Result<Table<Monotonic, S>, KeyedError> {
         self.clock(Monotonic::new()).build()
     }
@@ -77,7 +78,8 @@ impl<C: Clock, S: BuildHasher> TableBuilder<C, S> {
     ///
     /// # Errors
     ///
-    /// A quota whose initial fill is not full, a capacity of 2^40 tokens or more, or a number of words outside 1 to 2^32.
+    /// A quota whose initial fill is not full, a capacity of 2^40 tokens or more, a number of words outside 1
+    /// to 2^32, or one for which there is no memory.
     pub fn build(self) -> Result<Table<C, S>, KeyedError> {
         let Self { quota, words, overflow, clock, hasher } = self;
         KeyedError::unless_full(&quota)?;
@@ -87,7 +89,7 @@ impl<C: Clock, S: BuildHasher> TableBuilder<C, S> {
         if words == 0 || words as u64 > MAX_WORDS {
             return Err(KeyedError::WordsOutOfRange { words });
         }
-        let sets: Box<[Set]> = (0..words.div_ceil(PLACES)).map(|_| Set::new()).collect();
+        let sets = sets(words)?;
         let gcra = Gcra::within(&quota, SPAN_BITS);
         let (now, stride) = (clock.now(), stride(sets.len() as u64));
         let reach = (quota.capacity() * gcra.one.units).saturating_add(gcra.issued(SLACK_NANOS));
@@ -96,6 +98,16 @@ impl<C: Clock, S: BuildHasher> TableBuilder<C, S> {
         let rest = CachePadded::new(Rest::new(overflow, now));
         Ok(Table { quota, gcra, clock, hasher, sets, reach, stride, step, swept, rest })
     }
+}
+
+/// All sets of a table of so many words. What the system has not got is an error here, and not the end of the
+/// process; but many a system promises more than it has.
+fn sets(words: usize) -> Result<Box<[Set]>, KeyedError> {
+    let count = words.div_ceil(PLACES);
+    let mut sets = Vec::new();
+    sets.try_reserve_exact(count).map_err(|_| KeyedError::NoMemory { words })?;
+    sets.extend((0..count).map(|_| Set::new()));
+    Ok(sets.into())
 }
 
 /// The number of bits of the time, in units, after which the next set is due: all of them within an eighth of the time

@@ -8,8 +8,11 @@ mod processes;
 mod region;
 mod undo;
 
+use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
 
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc::{self, flock};
 use tempfile::TempDir;
 use tollgate::Quota;
 use tollgate::shared_memory::{Region, SharedBucket};
@@ -34,5 +37,14 @@ impl Place {
 
     pub(crate) fn bucket(&self, quota: Quota) -> SharedBucket {
         self.open().bucket("requests", quota).unwrap()
+    }
+
+    /// The file with a lock on its first bucket, as another process has it that was stopped while it undoes.
+    pub(crate) fn locked(&self) -> File {
+        let (l_type, l_whence) = (libc::F_WRLCK as libc::c_short, libc::SEEK_SET as libc::c_short);
+        let first = flock { l_type, l_whence, l_start: 1 << 41, l_len: 1, l_pid: 0 };
+        let file = OpenOptions::new().read(true).write(true).open(self.path()).unwrap();
+        fcntl(&file, FcntlArg::F_OFD_SETLK(&first)).unwrap();
+        file
     }
 }

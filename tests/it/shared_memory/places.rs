@@ -1,7 +1,8 @@
 //! Places in one line for all processes.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tollgate::wait::Booking;
 use tollgate::{Bucket, Clock, Manual, Nanos, Quota, quota};
 
 use super::Place;
+use super::processes::wait_for;
 use crate::oracle::Oracle;
 use crate::support::{Admission, MS, S, Scale, at, over_the_bound};
 
@@ -161,6 +163,21 @@ fn places_that_are_all_cancelled_give_everything_back() {
     assert_eq!(other.peek_at(at(BEGIN)).available(), 20);
 }
 
+/// Its return does not wait for who was stopped, and is not lost either.
+#[test]
+fn a_place_that_is_cancelled_beside_one_that_was_stopped_comes_back_with_the_next() {
+    let place = Place::new();
+    let bucket = place.bucket(limit());
+    bucket.reset_at(at(BEGIN));
+    let [first, second] = [15, 20].map(|cost| bucket.book_at(cost, LONGEST, at(BEGIN)).unwrap());
+    let stopped = place.locked();
+    first.cancel_at(at(BEGIN));
+    assert_eq!(bucket.peek_at(at(BEGIN)).debt(), 15, "it was not given back yet");
+    drop(stopped);
+    second.cancel_at(at(BEGIN));
+    assert_eq!(bucket.peek_at(at(BEGIN)).available(), 20);
+}
+
 const FOLDER: &str = "TOLLGATE_PLACES_FOLDER";
 const NAME: &str = "TOLLGATE_PLACES_NAME";
 const TURNS: usize = 15;
@@ -175,12 +192,12 @@ fn shared(folder: &Path) -> SharedBucket {
 fn waiter() {
     let (Ok(folder), Ok(name)) = (env::var(FOLDER), env::var(NAME)) else { return };
     let bucket = shared(Path::new(&folder));
-    let mut turns = String::new();
+    let mut turns = File::create(Path::new(&folder).join(&name)).unwrap();
     for _ in 0..TURNS {
         let booking = bucket.book(1, Duration::MAX).unwrap();
         std::thread::sleep(booking.wait());
-        turns += &format!("{}\n", booking.due().as_u64());
-        fs::write(Path::new(&folder).join(&name), &turns).unwrap();
+        // In one write, for a process that is killed leaves whole lines.
+        turns.write_all(format!("{}\n", booking.due().as_u64()).as_bytes()).unwrap();
     }
     bucket.acquire_blocking(Duration::MAX).unwrap();
 }
@@ -196,10 +213,7 @@ fn processes_wait_in_one_line_and_who_is_killed_holds_up_nobody() {
     let place = Place::new();
     let folder = place.path().parent().unwrap().to_path_buf();
     let mut waiters = ["first", "second", "killed"].map(|name| (name, start(&folder, name)));
-    let begun = || folder.join("killed").exists();
-    while !begun() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for(|| fs::read(folder.join("killed")).is_ok_and(|turns| !turns.is_empty()));
     waiters[2].1.kill().unwrap();
     let ends = waiters.each_mut().map(|(_, waiter)| waiter.wait().unwrap().success());
     assert_eq!(ends, [true, true, false]);

@@ -1,9 +1,5 @@
 //! Charges that are taken back: by the rule of a bucket in the process, and when others are at it or have died in it.
 
-use std::fs::OpenOptions;
-
-use nix::fcntl::{FcntlArg, fcntl};
-use nix::libc::{self, flock};
 use proptest::prelude::*;
 use tollgate::shared_memory::{Region, SharedBucket, SharedCharge};
 use tollgate::{Bucket, Charge, Clock, Manual, quota};
@@ -112,20 +108,13 @@ fn a_charge_is_undone_from_any_opening_of_the_file() {
     assert_eq!(second.peek().available(), 7, "dropped, it stays");
 }
 
-/// A lock on the byte of the file's first bucket, as another process that undoes has it.
-fn lock_of_the_first(how: libc::c_int) -> flock {
-    let (l_type, l_whence) = (how as libc::c_short, libc::SEEK_SET as libc::c_short);
-    flock { l_type, l_whence, l_start: 1 << 41, l_len: 1, l_pid: 0 }
-}
-
 #[test]
 fn an_undo_does_not_wait_for_one_that_was_stopped() {
     let place = Place::new();
     let region = place.open();
     let buckets = ["stopped", "other"].map(|name| region.bucket(name, quota!("1/h burst 10")).unwrap());
     let [stopped, other] = buckets.each_ref();
-    let file = OpenOptions::new().read(true).write(true).open(place.path()).unwrap();
-    fcntl(&file, FcntlArg::F_OFD_SETLK(&lock_of_the_first(libc::F_WRLCK))).unwrap();
+    let file = place.locked();
     stopped.charge(5).undo();
     other.charge(5).undo();
     assert_eq!([stopped, other].map(|bucket| bucket.peek().available()), [5, 10]);
@@ -133,6 +122,23 @@ fn an_undo_does_not_wait_for_one_that_was_stopped() {
     drop(file);
     stopped.charge(3).undo();
     assert_eq!(stopped.peek().available(), 5);
+}
+
+/// They have to be done, so they do without the lock.
+#[test]
+fn a_refund_and_a_reset_do_not_wait_for_an_undo_that_was_stopped() {
+    let place = Place::new();
+    let bucket = place.bucket(quota!("1/h burst 10"));
+    let stopped = place.locked();
+    let charge = bucket.charge(8);
+    bucket.refund(5);
+    assert_eq!(bucket.peek().available(), 7);
+    bucket.reset();
+    assert_eq!(bucket.peek().available(), 10);
+    assert_eq!(bucket.try_acquire_n(4), Ok(()));
+    drop(stopped);
+    charge.undo();
+    assert_eq!(bucket.peek().available(), 6, "what was refunded and reset is not undone too");
 }
 
 mod stress {
