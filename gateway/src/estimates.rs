@@ -64,6 +64,11 @@ impl Estimates {
 }
 
 impl Guess {
+    /// What the prompt costs, whatever is answered.
+    pub(crate) fn input(&self) -> u64 {
+        self.input
+    }
+
     pub(crate) fn tokens(&self) -> u64 {
         self.input + self.output
     }

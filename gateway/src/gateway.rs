@@ -129,7 +129,8 @@ impl Gateway {
         self.tree.root()
     }
 
-    /// The path of a request. Whatever is dropped on the way, by `?` or because the client has gone, gives back what it holds.
+    /// The path of a request. Whatever is dropped on the way, by `?` or because the client has gone, gives back what
+    /// it holds.
     async fn serve(self: &Arc<Self>, headers: &HeaderMap, body: &Bytes) -> Result<Response, Failure> {
         // Who asks, for what, until when, and at what cost.
         let ask = Ask::read(self, headers, body)?;
@@ -137,15 +138,9 @@ impl Gateway {
         admission::stand_in_line(self, &ask).await?;
         // The tenant's permit and guarantee, the allowances and the run: all of them or none.
         let mut admitted = admission::admit(self, &ask).await?;
-        // An upstream that has room for it; from here on it may have cost something.
-        admitted.is_sent(ask.guess.input);
-        match self.upstreams.send(&ask).await {
-            Ok(reply) => Ok(stream::answer(self, ask, admitted, reply)),
-            Err(failure) => {
-                admitted.release();
-                Err(failure)
-            }
-        }
+        // An upstream that has room for it. Once it is sent it may have cost something, until that fails.
+        let reply = self.upstreams.send(&ask, &mut admitted).await?;
+        Ok(stream::answer(self, ask, admitted, reply))
     }
 }
 
