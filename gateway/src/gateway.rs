@@ -119,6 +119,12 @@ impl Gateway {
             .with_state(Arc::new(self))
     }
 
+    /// Takes over what the times have come to, now and then, so that they do not pile up where nobody asks for
+    /// `/metrics`. It does not end.
+    pub fn upkeep(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.figures.upkeep()
+    }
+
     /// What is guaranteed to a tenant, and what it has of it.
     pub(crate) fn node(&self, tenant: &Tenant) -> Node<'_> {
         // Its id is of this tree.

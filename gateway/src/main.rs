@@ -51,6 +51,7 @@ async fn run(arguments: Arguments) -> Result<(), Fault> {
     }
     let _providers = Provider::start(&mut settings.upstream)?;
     let gateway = Gateway::new(&settings, allowances)?;
+    tokio::spawn(gateway.upkeep());
     let listener = TcpListener::bind(arguments.listen).await?;
     announce(&settings, listener.local_addr()?);
     axum::serve(listener, gateway.routes()).with_graceful_shutdown(interrupted()).await?;
