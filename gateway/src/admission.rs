@@ -69,7 +69,8 @@ fn try_admit(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted, Failure> {
     let permit = permit.map_err(|no| Refused::by(format!("{} in flight", tenant.name), no))?;
     let mut admitted = Admitted::new(gateway, ask.tenant, permit);
     admitted.grants = Some(grants(gateway, tenant, ask)?);
-    if let Some(run) = &ask.run {
+    if let Some(name) = &ask.run {
+        let run = gateway.runs.of(ask.tenant, name);
         let call = run.call(Planned::new(&ask.model).tokens(tokens));
         admitted.run = Some(call.map_err(|no| Refused::by("run", no))?);
     }
