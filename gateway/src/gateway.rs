@@ -79,9 +79,11 @@ impl Gateway {
         });
         let tree = tree.build()?;
         let figures = Figures::install()?;
-        let (mut tenants, mut keys) = (Vec::new(), HashMap::new());
+        let (mut tenants, mut keys) = (Vec::<Tenant>::new(), HashMap::new());
         for (name, tenant) in &settings.tenant {
-            keys.insert(tenant.key.clone(), tenants.len());
+            if let Some(other) = keys.insert(tenant.key.clone(), tenants.len()) {
+                return Err(format!("{} and {name} have the same key", tenants[other].name).into());
+            }
             let in_flight = Arc::new(InFlight::new(tenant.in_flight)?);
             tenants.push(Tenant {
                 counted: figures.tenant(name, &in_flight),

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use http::{Response, StatusCode};
+use http::uri::Scheme;
+use http::{Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep};
 use tollgate::http::Verdict;
 use tollgate::metrics::{Call, Calls, Outcome};
@@ -169,10 +170,14 @@ impl Place {
             value.set_sensitive(true);
             Ok::<_, Fault>(value)
         });
-        let url = upstream.url.clone().ok_or_else(|| format!("upstream {} has no address", upstream.name))?;
+        let url =
+            upstream.url.as_deref().ok_or_else(|| format!("upstream {} has no address", upstream.name))?;
+        if url.parse::<Uri>()?.scheme() != Some(&Scheme::HTTP) {
+            return Err(format!("upstream {}: {url}: without TLS, so http:// only", upstream.name).into());
+        }
         Ok(Self {
             name: upstream.name.clone(),
-            url,
+            url: url.trim_end_matches('/').to_owned(),
             key: key.transpose()?,
             calls: figures.upstream(&upstream.name),
             answered: AtomicU64::new(0),
