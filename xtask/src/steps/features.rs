@@ -7,8 +7,8 @@ use crate::tools;
 /// Features that nothing is written for in pairs, or nothing but what is in `MET`.
 const NOT_PAIRED: &str = "allowances,calendar,http,metrics,redis,shared-memory,tokio,tower,tracing,upstream";
 
-/// Edges, each with a room that it has something for.
-const MET: [&str; 11] = [
+/// Edges and shared memory, each with a room that it has something for.
+const MET: [&str; 14] = [
     "budget,http",
     "http,inflight",
     "http,wait",
@@ -18,6 +18,9 @@ const MET: [&str; 11] = [
     "keyed,metrics",
     "metrics,tower",
     "metrics,wait",
+    "budget,shared-memory",
+    "shared-memory,tokio",
+    "shared-memory,wait",
     "budget,tower",
     "tokio,tower",
 ];
