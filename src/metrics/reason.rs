@@ -9,7 +9,7 @@ use crate::decision::Denied;
 pub enum Reason {
     /// The tokens were not there, or the limiter was paused.
     NotYet,
-    /// The permits were in use, or others stood before.
+    /// The permits were in use, or others stood before; or open calls of a run had reserved what is left of it.
     InUse,
     /// There was no room: for another key, or in the line.
     NoRoom,
