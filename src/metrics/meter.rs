@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ::metrics::Counter;
+
 use super::meters::Source;
 use super::names::{ADMITTED, ADMITTED_TOKENS, REFUSED, REFUSED_TOKENS, WOULD_REFUSE, WOULD_REFUSE_TOKENS};
 use super::reason::{HasReason, Reason};
@@ -9,8 +11,6 @@ use super::stripes::{Mine, Stripes, Totals};
 use crate::decision::Denied;
 use crate::limiter::Limiter;
 use crate::sync::{Mutex, lock};
-
-use ::metrics::Counter;
 
 /// Counts the answers of a limit: calls and cost admitted, calls refused by reason, and what they would have cost.
 ///
