@@ -16,8 +16,8 @@ use crate::gateway::{Counts, Gateway, Tenant};
 /// Who waits looks again no sooner than this.
 const LEAST_WAIT: Duration = Duration::from_millis(5);
 
-/// All that a call holds while it is under way. It is closed when it is dropped, whatever the reason: with what
-/// has been used, or, if it was never sent, with nothing.
+/// All that a call holds while it is under way. It is closed when it is dropped, whatever the reason: with
+/// what has been used, or, if it was never sent, with nothing.
 pub(crate) struct Admitted {
     gateway: Arc<Gateway>,
     tenant: usize,
@@ -106,8 +106,8 @@ impl Admitted {
         self.used = Some(at_least);
     }
 
-    /// So much has been used so far. What is above the reservation is charged at once, so that nobody else counts
-    /// on it.
+    /// So much has been used so far. What is above the reservation is charged at once, so that nobody else
+    /// counts on it.
     pub(crate) fn observe(&mut self, used: u64) {
         self.used = Some(used);
         if let Some(grants) = &mut self.grants {

@@ -37,7 +37,8 @@ impl Estimates {
             count: CharsPerToken::default(),
             input: Calibrated::new(MOST_KINDS),
             output: PerKey::new(MOST_KINDS),
-            // What answers were, with a margin; and no more than half of what the call allows, for few use it up.
+            // What answers were, with a margin; and no more than half of what the call allows, for few use it
+            // up.
             rule: OutputEstimator::hybrid(FALLBACK),
         }
     }

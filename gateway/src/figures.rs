@@ -70,7 +70,8 @@ impl Figures {
     }
 }
 
-/// Why a call was refused, out of a fixed set: the limit's own name would be one label more, and a key none at all.
+/// Why a call was refused, out of a fixed set: the limit's own name would be one label more, and a key none
+/// at all.
 impl HasReason for Failure {
     fn reason(&self) -> Reason {
         match self {

@@ -137,8 +137,8 @@ impl Gateway {
         self.tree.root()
     }
 
-    /// The path of a request. Whatever is dropped on the way, by `?` or because the client has gone, gives back what
-    /// it holds.
+    /// The path of a request. Whatever is dropped on the way, by `?` or because the client has gone, gives
+    /// back what it holds.
     async fn serve(self: &Arc<Self>, headers: &HeaderMap, body: &Bytes) -> Result<Response, Failure> {
         // Who asks, for what, until when, and at what cost.
         let ask = Ask::read(self, headers, body)?;

@@ -21,8 +21,8 @@ struct Arguments {
     /// A `gateway.toml` of your own
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The address of an upstream (`http://`, for there is no TLS), in the order of the settings; for those left
-    /// over local providers are started
+    /// The address of an upstream (`http://`, for there is no TLS), in the order of the settings; for those
+    /// left over local providers are started
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
 }

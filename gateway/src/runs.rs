@@ -10,8 +10,8 @@ use tollgate::budget::{Ceilings as RunCeilings, Run};
 
 use crate::settings::Ceilings;
 
-/// As many are remembered of each tenant; of more, the one is forgotten that was used longest ago. Its ceilings
-/// begin anew if it comes again.
+/// As many are remembered of each tenant; of more, the one is forgotten that was used longest ago. Its
+/// ceilings begin anew if it comes again.
 const MOST: usize = 10_000;
 
 /// All runs of all tenants.

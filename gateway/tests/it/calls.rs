@@ -84,7 +84,8 @@ async fn what_a_call_holds_is_held_until_its_body_ends_or_the_client_goes() {
     assert!((110..170).contains(&tokens), "{tokens}");
 }
 
-/// What was reserved too much comes back at once, and not by refill: whether the answer was read to its end, or the client went.
+/// What was reserved too much comes back at once, and not by refill: whether the answer was read to its end,
+/// or the client went.
 #[tokio::test]
 async fn what_was_reserved_too_much_comes_back() {
     let (settings, allowances) = still();

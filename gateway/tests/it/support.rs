@@ -151,7 +151,8 @@ async fn json_of(request: RequestBuilder) -> Value {
     serde_json::from_slice(&response.bytes().await.unwrap()).unwrap()
 }
 
-/// Settings and allowances with which hardly anything is refilled, so that nothing hides what was not given back.
+/// Settings and allowances with which hardly anything is refilled, so that nothing hides what was not given
+/// back.
 pub(crate) fn still() -> (String, String) {
     let settings = SETTINGS
         .replace("96k/s burst 96k", "9k/day burst 96k")

@@ -25,8 +25,8 @@ const MET: [&str; 14] = [
     "tokio,tower",
 ];
 
-/// Each feature alone, none, all, and any two together. Development dependencies are not built, and the resolver does
-/// not let their features leak into this.
+/// Each feature alone, none, all, and any two together. Development dependencies are not built, and the
+/// resolver does not let their features leak into this.
 pub(crate) fn check(_: &[String]) -> Outcome {
     tools::wheels()?;
     let each = combinations("--each-feature")?;
@@ -50,8 +50,8 @@ fn combinations(which: &str) -> Result<Vec<String>, String> {
         .ok_or_else(|| format!("cargo hack prints something other than `{HEAD}`: {list}"))
 }
 
-/// A program that brings its own panic handler cannot be linked with `std`, which brings one too. It decides a few
-/// requests and exits with the number of the first that went wrong.
+/// A program that brings its own panic handler cannot be linked with `std`, which brings one too. It decides
+/// a few requests and exits with the number of the first that went wrong.
 pub(crate) fn no_std(_: &[String]) -> Outcome {
     Run::cargo("run --quiet --release --manifest-path xtask/no-std/Cargo.toml").target_of("no-std").run()?;
     let target = "x86_64-unknown-none";

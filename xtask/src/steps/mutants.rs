@@ -10,24 +10,25 @@ use crate::report::{Outcome, passed_with, skipped};
 use crate::steps::sample;
 use crate::{project, tools};
 
-/// As many mutants as CI has time for: about three minutes. A larger change is sampled, another part of it every hour.
+/// As many mutants as CI has time for: about three minutes. A larger change is sampled, another part of it
+/// every hour.
 const MOST_IN_CI: usize = 12;
 
 /// The rooms whose tests try the core: what stands on them takes longer to build than all else.
 const OWN: &str = "--features=adjust,budget,inflight,keyed,serde,sharded,shared-memory,wait,window";
 
-/// The core but its clocks, whose readings are the machine's, and but the text of quotas: many a mutant of a `const fn`
-/// that the tests' own constants run keeps the compiler busy for minutes. Files that are named are tested whatever they
-/// are.
+/// The core but its clocks, whose readings are the machine's, and but the text of quotas: many a mutant of a
+/// `const fn` that the tests' own constants run keeps the compiler busy for minutes. Files that are named are
+/// tested whatever they are.
 const CORE: &str = "--file=src/*.rs --file=src/bucket/*.rs --file=src/quota/mod.rs --file=src/quota/error.rs";
 
-/// Bookings belong to the room `wait`, whose own tests take longer. What is for edges alone is not built with the core's
-/// tests.
+/// Bookings belong to the room `wait`, whose own tests take longer. What is for edges alone is not built with
+/// the core's tests.
 const NOT_CORE: &str = "--exclude=src/bucket/booked.rs --exclude=src/bucket/cancelled.rs \
     --exclude=src/measured_requests.rs --exclude=src/rpc.rs";
 
-/// Without a run of the tests on the tree as it is, for which CI has no time: it would be built before the first
-/// mutant, by one of two workers. The long tier has it.
+/// Without a run of the tests on the tree as it is, for which CI has no time: it would be built before the
+/// first mutant, by one of two workers. The long tier has it.
 const UNTRIED: &str = "--baseline=skip";
 
 /// The tree without any file, which every repository knows.
@@ -46,7 +47,8 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     }
 }
 
-/// The mutants in what changed since the last commit older than four hours, or in everything if there is none.
+/// The mutants in what changed since the last commit older than four hours, or in everything if there is
+/// none.
 fn changed() -> Outcome {
     let base = Run::new("git").words("rev-list -1 --before").arg("4 hours ago").arg("HEAD").answer();
     let base = base.filter(|commit| !commit.is_empty()).unwrap_or_else(|| EMPTY_TREE.to_owned());
@@ -86,8 +88,8 @@ fn listed(which: &[String]) -> Result<usize, String> {
     Ok(list.lines().count())
 }
 
-/// Tests them, each copy of the tree with a target folder of its own. The tests are built without debug information,
-/// in half the time.
+/// Tests them, each copy of the tree with a target folder of its own. The tests are built without debug
+/// information, in half the time.
 fn tested(which: &[String], features: &str, what: &str) -> Outcome {
     let folder = project::target();
     let ended = mutants(which)

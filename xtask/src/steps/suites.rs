@@ -13,8 +13,8 @@ pub(crate) fn all(_: &[String]) -> Outcome {
     doctests(&[])
 }
 
-/// The library's, where the lines that they run cannot be counted: in a target folder of its own, for other steps run
-/// beside it.
+/// The library's, where the lines that they run cannot be counted: in a target folder of its own, for other
+/// steps run beside it.
 pub(crate) fn debug() -> Outcome {
     tools::wheels()?;
     nextest_run("--all-features --package tollgate").target_of("coverage").run()?;
@@ -28,8 +28,9 @@ pub(crate) fn members(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The rooms whose arithmetic and atomics are the crate's own, without debug checks. What stands on them was tested with
-/// these, and takes longer to build than all else. Linking the tests as one unit would take longer than they run.
+/// The rooms whose arithmetic and atomics are the crate's own, without debug checks. What stands on them was
+/// tested with these, and takes longer to build than all else. Linking the tests as one unit would take
+/// longer than they run.
 pub(crate) fn release(_: &[String]) -> Outcome {
     const OWN: &str = "adjust,inflight,keyed,sharded,wait,window";
     tools::wheels()?;

@@ -1,15 +1,15 @@
 //! Known-bad twins: the library with one thing made wrong, which the named test must notice.
 //!
-//! A twin is a patch in `loom-tests/twins/`. Before its first `diff` line it says what it breaks and which test must
-//! catch it:
+//! A twin is a patch in `loom-tests/twins/`. Before its first `diff` line it says what it breaks and which
+//! test must catch it:
 //!
 //! ```text
 //! Twin: an admission stores the word instead of exchanging it
 //! Caught-by: loom last_token_of_two
 //! ```
 //!
-//! The patch is applied to a copy of the tree. It must apply, compile, and leave the named test there to run: a twin
-//! that is caught by a compile error or by no test at all would prove nothing.
+//! The patch is applied to a copy of the tree. It must apply, compile, and leave the named test there to run:
+//! a twin that is caught by a compile error or by no test at all would prove nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ enum Suite {
     Capi,
 }
 
-/// As many as CI has time for: some three minutes. They take turns, another part every hour; that each still applies is
-/// tried every time.
+/// As many as CI has time for: some three minutes. They take turns, another part every hour; that each still
+/// applies is tried every time.
 const MOST_IN_CI: usize = 18;
 
 /// Those that are named, `--full` for all, or this hour's part.
@@ -131,8 +131,8 @@ impl Twin {
         }
     }
 
-    /// The copy lies inside the repository, in a folder that git ignores, and there `git apply` would do nothing and
-    /// say nothing. So git is kept from looking above it.
+    /// The copy lies inside the repository, in a folder that git ignores, and there `git apply` would do
+    /// nothing and say nothing. So git is kept from looking above it.
     fn apply(&self, tree: &Path) -> Result<(), String> {
         let ceiling = tree.parent().unwrap_or(tree);
         let apply = Run::new("git").words("apply --verbose").arg(&self.patch);
@@ -153,8 +153,8 @@ impl Suite {
         }
     }
 
-    /// The suite's tests in that tree. They are built in a target folder of the twins' own: cargo knows a package by its
-    /// path inside the workspace, and would take a twin's library for the real one.
+    /// The suite's tests in that tree. They are built in a target folder of the twins' own: cargo knows a
+    /// package by its path inside the workspace, and would take a twin's library for the real one.
     fn run(self, tree: &Path) -> Run {
         // A twin may have fewer interleavings; it is its outcomes that must give it away.
         let model = |checker: Checker| {
