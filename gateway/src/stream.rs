@@ -150,9 +150,19 @@ impl Metered {
         if mem::take(&mut self.is_too_long) {
             return;
         }
-        let data = text.strip_prefix(b"data:").unwrap_or(&text);
-        self.is_over |= data.trim_ascii() == b"[DONE]";
-        let Ok(event) = serde_json::from_slice::<Event>(data) else { return };
+        let data = text.strip_prefix(b"data:");
+        let is_data = data.is_some() || !self.is_events;
+        let data = data.unwrap_or(&text).trim_ascii();
+        match serde_json::from_slice(data) {
+            Ok(event) => self.read_event(event),
+            Err(_) if data == b"[DONE]" => self.is_over = true,
+            // Whatever it is, somebody has written it.
+            Err(_) if is_data => self.written += data.len() as u64,
+            Err(_) => {}
+        }
+    }
+
+    fn read_event(&mut self, event: Event) {
         self.written += event.choices.iter().map(Choice::written).sum::<u64>();
         if let Some(record) = event.usage {
             self.usage = record.usage();

@@ -108,6 +108,21 @@ async fn a_stream_without_a_usage_record_costs_what_was_seen_of_it() {
     assert_eq!(missing(&status), tokens(&status));
 }
 
+/// In one piece, and in an event between others that tell nothing.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_costs_its_bytes() {
+    let bytes = "x".repeat(40_000);
+    let events = format!(": a comment\n\nevent: text\ndata: {bytes}\n\ndata: [DONE]\n\n");
+    for (kind, answer) in [(JSON, bytes), (EVENTS, events)] {
+        let upstream = Upstream::start(move || ([kind], answer.clone())).await;
+        let gateway = before(&upstream.url, &upstream.url);
+        gateway.call("chat", 0).send().await.unwrap().text().await.unwrap();
+        let status = over(&gateway).await;
+        assert!((10_000..10_100).contains(&tokens(&status)), "{kind:?}: {}", tokens(&status));
+        assert_eq!(missing(&status), tokens(&status));
+    }
+}
+
 #[tokio::test]
 async fn a_whole_answer_may_have_many_lines() {
     let body = json!({ "choices": [{ "message": { "content": "x".repeat(200) } }], "usage": usage() });
