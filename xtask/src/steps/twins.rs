@@ -47,6 +47,8 @@ enum Suite {
     Lib,
     /// The integration tests of the C interface.
     Capi,
+    /// The integration tests of the gateway, in the long tier only: nothing else is built with what it stands on.
+    Gateway,
 }
 
 /// As many as CI has time for: some three minutes. They take turns, another part every hour; that each still
@@ -63,7 +65,8 @@ pub(crate) fn catch(arguments: &[String]) -> Outcome {
     match arguments {
         [] => {
             twins.iter().try_for_each(Twin::still_applies)?;
-            let parts = all.div_ceil(MOST_IN_CI);
+            twins.retain(|twin| twin.suite != Suite::Gateway);
+            let parts = twins.len().div_ceil(MOST_IN_CI);
             let mut turn = sample::part(parts)..;
             twins.retain(|_| turn.next().is_some_and(|turn| turn % parts == 0));
         }
@@ -97,8 +100,8 @@ impl Twin {
     fn read(patch: PathBuf) -> Result<Self, String> {
         let name = patch.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let text = fs::read_to_string(&patch).map_err(|error| format!("{name}: {error}"))?;
-        let (suite, test) =
-            caught_by(&text).ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib|capi TEST`"))?;
+        let (suite, test) = caught_by(&text)
+            .ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib|capi|gateway TEST`"))?;
         Ok(Self { name, patch, suite, test: test.to_owned() })
     }
 
@@ -149,6 +152,7 @@ impl Suite {
             "it" => Some(Self::It),
             "lib" => Some(Self::Lib),
             "capi" => Some(Self::Capi),
+            "gateway" => Some(Self::Gateway),
             _ => None,
         }
     }
@@ -172,6 +176,7 @@ impl Suite {
             Self::It => tests("tollgate").words("--test it"),
             Self::Lib => tests("tollgate").words("--lib"),
             Self::Capi => tests("tollgate-capi").words("--test it"),
+            Self::Gateway => tests("tollgate-gateway").words("--test it"),
         };
         run.arg("--quiet").folder(tree)
     }
@@ -192,6 +197,8 @@ mod tests {
         let patch =
             "Twin: no clamp\nCaught-by: it refund::clamped\ndiff --git a/x b/x\nCaught-by: lib other\n";
         assert_eq!(caught_by(patch), Some((Suite::It, "refund::clamped")));
+        let patch = "Twin: costs nothing\nCaught-by: gateway answers::costs\n";
+        assert_eq!(caught_by(patch), Some((Suite::Gateway, "answers::costs")));
         assert_eq!(caught_by("diff --git a/x b/x\nCaught-by: lib other\n"), None);
         assert_eq!(caught_by("Caught-by: somewhere test\n"), None);
     }
