@@ -16,8 +16,8 @@ use crate::gateway::{Counts, Gateway, Tenant};
 /// Who waits looks again no sooner than this.
 const LEAST_WAIT: Duration = Duration::from_millis(5);
 
-/// All that a call holds while it is under way. It is closed when it is dropped, whatever the reason: with what has been used, or,
-/// if it was never sent, with nothing.
+/// All that a call holds while it is under way. It is closed when it is dropped, whatever the reason: with
+/// what has been used, or, if it was never sent, with nothing.
 pub(crate) struct Admitted {
     gateway: Arc<Gateway>,
     tenant: usize,
@@ -46,8 +46,8 @@ pub(crate) async fn admit(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted,
     counted.meter.count(ask.guess.tokens(), answer)
 }
 
-/// Those who wait here are in no order, for it does not matter: each tenant's guarantee is its own, and who borrows takes what
-/// the others leave. Nothing is held while waiting.
+/// Those who wait here are in no order, for it does not matter: each tenant's guarantee is its own, and who
+/// borrows takes what the others leave. Nothing is held while waiting.
 async fn when_it_fits(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted, Failure> {
     loop {
         let refused = match try_admit(gateway, ask) {
@@ -69,7 +69,8 @@ fn try_admit(gateway: &Arc<Gateway>, ask: &Ask) -> Result<Admitted, Failure> {
     let permit = permit.map_err(|no| Refused::by(format!("{} in flight", tenant.name), no))?;
     let mut admitted = Admitted::new(gateway, ask.tenant, permit);
     admitted.grants = Some(grants(gateway, tenant, ask)?);
-    if let Some(run) = &ask.run {
+    if let Some(name) = &ask.run {
+        let run = gateway.runs.of(ask.tenant, name);
         let call = run.call(Planned::new(&ask.model).tokens(tokens));
         admitted.run = Some(call.map_err(|no| Refused::by("run", no))?);
     }
@@ -105,7 +106,8 @@ impl Admitted {
         self.used = Some(at_least);
     }
 
-    /// So much has been used so far. What is above the reservation is charged at once, so that nobody else counts on it.
+    /// So much has been used so far. What is above the reservation is charged at once, so that nobody else
+    /// counts on it.
     pub(crate) fn observe(&mut self, used: u64) {
         self.used = Some(used);
         if let Some(grants) = &mut self.grants {
@@ -123,8 +125,8 @@ impl Admitted {
         self.observe(used);
     }
 
-    /// It has used nothing.
-    pub(crate) fn release(mut self) {
+    /// It got no answer, and has used nothing until it is sent again.
+    pub(crate) fn has_failed(&mut self) {
         self.used = None;
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tollgate::budget::{
-    Calibrated, CharsPerToken, CountTokens, History, OutputEstimator, PerKey, Side, Usage, Weights,
+    BytesPerToken, Calibrated, CharsPerToken, CountTokens, History, OutputEstimator, PerKey, Side, Usage,
+    Weights,
 };
 
 /// Kinds of calls that are learned of each by itself: a tenant with a model.
@@ -26,7 +27,7 @@ pub(crate) struct Estimates {
 pub(crate) struct Guess {
     /// As counted, before the count was corrected.
     counted: u64,
-    pub(crate) input: u64,
+    input: u64,
     output: u64,
 }
 
@@ -36,7 +37,8 @@ impl Estimates {
             count: CharsPerToken::default(),
             input: Calibrated::new(MOST_KINDS),
             output: PerKey::new(MOST_KINDS),
-            // What answers were, with a margin; and no more than half of what the call allows, for few use it up.
+            // What answers were, with a margin; and no more than half of what the call allows, for few use it
+            // up.
             rule: OutputEstimator::hybrid(FALLBACK),
         }
     }
@@ -64,8 +66,18 @@ impl Estimates {
 }
 
 impl Guess {
+    /// What the prompt costs, whatever is answered.
+    pub(crate) fn input(&self) -> u64 {
+        self.input
+    }
+
     pub(crate) fn tokens(&self) -> u64 {
-        self.input + self.output
+        self.input.saturating_add(self.output)
+    }
+
+    /// What the call has used by the bytes of its answer.
+    pub(crate) fn seen(&self, written: u64) -> u64 {
+        self.input.saturating_add(BytesPerToken::default().tokens(written))
     }
 
     /// What the call has used, with the guess where the usage does not tell.

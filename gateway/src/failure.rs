@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use tollgate::http::{Fields, Refusal, Verdict};
 
@@ -17,9 +17,16 @@ pub(crate) enum Failure {
     /// A limit refuses.
     Refused(Refused),
     /// What an upstream says, which another one would say too.
-    Passed(StatusCode, Bytes),
+    Passed {
+        status: StatusCode,
+        /// When to come back, as the upstream has it.
+        after: Option<HeaderValue>,
+        body: Bytes,
+    },
     /// No upstream has answered.
     Unanswered,
+    /// What all upstreams allow is used up, and no wait helps.
+    Exhausted,
 }
 
 /// A limit that refuses, by its name.
@@ -41,8 +48,13 @@ impl Failure {
             Self::Unauthorized => plain(StatusCode::UNAUTHORIZED, "no tenant has this key"),
             Self::BadRequest(why) => plain(StatusCode::BAD_REQUEST, &why),
             Self::Refused(refused) => refused.response(),
-            Self::Passed(status, body) => response(status, body.into()),
+            Self::Passed { status, after, body } => {
+                let mut response = response(status, body.into());
+                response.headers_mut().extend(after.map(|after| (RETRY_AFTER, after)));
+                response
+            }
             Self::Unanswered => plain(StatusCode::BAD_GATEWAY, "no upstream has answered"),
+            Self::Exhausted => plain(StatusCode::BAD_GATEWAY, "the quota of the upstreams is used up"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What all of it comes to over time, for Prometheus.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -12,6 +13,9 @@ use tollgate::wait::{Queue, TokioTimer};
 use crate::Fault;
 use crate::failure::{Failure, Refused};
 use crate::gateway::Gateway;
+
+/// So long each time is kept by itself.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The meters of all limits, and what renders them.
 pub(crate) struct Figures {
@@ -32,6 +36,17 @@ impl Figures {
         let told = PrometheusBuilder::new().set_buckets_for_metric(times, &SECONDS)?.install_recorder()?;
         // After the recorder.
         Ok(Self { told, meters: Meters::new() })
+    }
+
+    pub(crate) fn upkeep(&self) -> impl Future<Output = ()> + Send + use<> {
+        let told = self.told.clone();
+        async move {
+            let mut turns = tokio::time::interval(UPKEEP);
+            loop {
+                turns.tick().await;
+                told.run_upkeep();
+            }
+        }
     }
 
     pub(crate) fn tenant(&self, name: &str, in_flight: &Arc<InFlight>) -> Counted {
@@ -55,7 +70,8 @@ impl Figures {
     }
 }
 
-/// Why a call was refused, out of a fixed set: the limit's own name would be one label more, and a key none at all.
+/// Why a call was refused, out of a fixed set: the limit's own name would be one label more, and a key none
+/// at all.
 impl HasReason for Failure {
     fn reason(&self) -> Reason {
         match self {

@@ -79,9 +79,11 @@ impl Gateway {
         });
         let tree = tree.build()?;
         let figures = Figures::install()?;
-        let (mut tenants, mut keys) = (Vec::new(), HashMap::new());
+        let (mut tenants, mut keys) = (Vec::<Tenant>::new(), HashMap::new());
         for (name, tenant) in &settings.tenant {
-            keys.insert(tenant.key.clone(), tenants.len());
+            if let Some(other) = keys.insert(tenant.key.clone(), tenants.len()) {
+                return Err(format!("{} and {name} have the same key", tenants[other].name).into());
+            }
             let in_flight = Arc::new(InFlight::new(tenant.in_flight)?);
             tenants.push(Tenant {
                 counted: figures.tenant(name, &in_flight),
@@ -119,6 +121,12 @@ impl Gateway {
             .with_state(Arc::new(self))
     }
 
+    /// Takes over what the times have come to, now and then, so that they do not pile up where nobody asks for
+    /// `/metrics`. It does not end.
+    pub fn upkeep(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.figures.upkeep()
+    }
+
     /// What is guaranteed to a tenant, and what it has of it.
     pub(crate) fn node(&self, tenant: &Tenant) -> Node<'_> {
         // Its id is of this tree.
@@ -129,7 +137,8 @@ impl Gateway {
         self.tree.root()
     }
 
-    /// The path of a request. Whatever is dropped on the way, by `?` or because the client has gone, gives back what it holds.
+    /// The path of a request. Whatever is dropped on the way, by `?` or because the client has gone, gives
+    /// back what it holds.
     async fn serve(self: &Arc<Self>, headers: &HeaderMap, body: &Bytes) -> Result<Response, Failure> {
         // Who asks, for what, until when, and at what cost.
         let ask = Ask::read(self, headers, body)?;
@@ -137,15 +146,9 @@ impl Gateway {
         admission::stand_in_line(self, &ask).await?;
         // The tenant's permit and guarantee, the allowances and the run: all of them or none.
         let mut admitted = admission::admit(self, &ask).await?;
-        // An upstream that has room for it; from here on it may have cost something.
-        admitted.is_sent(ask.guess.input);
-        match self.upstreams.send(&ask).await {
-            Ok(reply) => Ok(stream::answer(self, ask, admitted, reply)),
-            Err(failure) => {
-                admitted.release();
-                Err(failure)
-            }
-        }
+        // An upstream that has room for it. Once it is sent it may have cost something, until that fails.
+        let reply = self.upstreams.send(&ask, &mut admitted).await?;
+        Ok(stream::answer(self, ask, admitted, reply))
     }
 }
 

@@ -1,4 +1,5 @@
-//! An LLM gateway that puts tollgate together: an example to run and to copy. `README.md` has the path of a request.
+//! An LLM gateway that puts tollgate together: an example to run and to copy. `README.md` has the path of a
+//! request.
 
 mod admission;
 mod ask;

@@ -1,4 +1,5 @@
-//! Load from a trace of real traffic, or a made-up one: calls of several tenants, some of which go away before the end.
+//! Load from a trace of real traffic, or a made-up one: calls of several tenants, some of which go away
+//! before the end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -87,7 +88,32 @@ pub struct Tally {
 #[derive(Clone, Debug, Default)]
 pub struct Report(pub BTreeMap<&'static str, Tally>);
 
-/// The callers that go with the package's own `gateway.toml`: one below its guarantee, and two that want more than theirs.
+/// One call, as it was drawn.
+struct Call {
+    caller: usize,
+    arrival: Arrival,
+    model: &'static str,
+    run: Option<String>,
+    /// After so many pieces the client goes away.
+    aborted_after: Option<u64>,
+}
+
+/// What became of it.
+struct Outcome {
+    caller: &'static str,
+    tokens: u64,
+    status: StatusCode,
+    refused_by: String,
+    head: Duration,
+    is_aborted: bool,
+    is_broken: bool,
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the same load each time.
+struct Random(u64);
+
+/// The callers that go with the package's own `gateway.toml`: one below its guarantee, and two that want more
+/// than theirs.
 pub fn callers() -> Vec<Caller> {
     let second = Duration::from_secs(1);
     let caller = |name, key, part| Caller { name, key, part, batch: None, deadline: 2 * second, runs: 0 };
@@ -98,7 +124,8 @@ pub fn callers() -> Vec<Caller> {
     ]
 }
 
-/// Reads a trace with the columns `TIMESTAMP`, `ContextTokens` and `GeneratedTokens`, as Azure has published them.
+/// Reads a trace with the columns `TIMESTAMP`, `ContextTokens` and `GeneratedTokens`, as Azure has published
+/// them.
 ///
 /// # Errors
 ///
@@ -177,27 +204,6 @@ impl Load {
         };
         self.callers.iter().position(is_it).unwrap_or(0)
     }
-}
-
-/// One call, as it was drawn.
-struct Call {
-    caller: usize,
-    arrival: Arrival,
-    model: &'static str,
-    run: Option<String>,
-    /// After so many pieces the client goes away.
-    aborted_after: Option<u64>,
-}
-
-/// What became of it.
-struct Outcome {
-    caller: &'static str,
-    tokens: u64,
-    status: StatusCode,
-    refused_by: String,
-    head: Duration,
-    is_aborted: bool,
-    is_broken: bool,
 }
 
 impl Call {
@@ -306,9 +312,6 @@ impl fmt::Display for Report {
         Ok(())
     }
 }
-
-/// SplitMix64 (Steele, Lea and Flood 2014): the same load each time.
-struct Random(u64);
 
 impl Random {
     /// Below `most`, which is not zero.

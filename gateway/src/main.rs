@@ -21,7 +21,8 @@ struct Arguments {
     /// A `gateway.toml` of your own
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The address of an upstream, in the order of the settings; for those left over local providers are started
+    /// The address of an upstream (`http://`, for there is no TLS), in the order of the settings; for those
+    /// left over local providers are started
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
 }
@@ -46,11 +47,16 @@ async fn run(arguments: Arguments) -> Result<(), Fault> {
     for unused in allowances.unused() {
         eprintln!("warning: {}: {unused}", settings.allowances.display());
     }
+    let (given, known) = (arguments.upstream.len(), settings.upstream.len());
+    if given > known {
+        return Err(format!("{given} upstreams are given, and the settings have {known}").into());
+    }
     for (upstream, url) in settings.upstream.iter_mut().zip(arguments.upstream) {
-        upstream.url = Some(url.trim_end_matches('/').to_owned());
+        upstream.url = Some(url);
     }
     let _providers = Provider::start(&mut settings.upstream)?;
     let gateway = Gateway::new(&settings, allowances)?;
+    tokio::spawn(gateway.upkeep());
     let listener = TcpListener::bind(arguments.listen).await?;
     announce(&settings, listener.local_addr()?);
     axum::serve(listener, gateway.routes()).with_graceful_shutdown(interrupted()).await?;

@@ -56,7 +56,8 @@ pub struct Ceilings {
 pub struct Upstream {
     /// For the page and for refusals.
     pub name: String,
-    /// Where it is, without the path; if it is left out, a local provider is started.
+    /// Where it is, without the path, by `http://`, for the gateway has no TLS; if it is left out, a local
+    /// provider is started.
     pub url: Option<String>,
     /// The environment variable that has the key for it.
     pub key_from: Option<String>,

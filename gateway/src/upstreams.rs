@@ -1,18 +1,22 @@
-//! Where calls go: what each upstream has left, which of them takes a call, and what is learned from its answer.
+//! Where calls go: what each upstream has left, which of them takes a call, and what is learned from its
+//! answer.
 
 use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use http::{Response, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::uri::Scheme;
+use http::{Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep};
+use tollgate::http::Verdict;
 use tollgate::metrics::{Call, Calls, Outcome};
 use tollgate::upstream::{
-    Dimension, Hop, Mirror, NoRoute, Order, Reader, Retry, RetryBudget, RetryPolicy, Router, Tries,
+    self, Dimension, Hop, Mirror, NoRoute, Order, Reader, Retry, RetryBudget, RetryPolicy, Router, Tries,
 };
 
 use crate::Fault;
+use crate::admission::Admitted;
 use crate::ask::Ask;
 use crate::failure::{Failure, Refused};
 use crate::figures::Figures;
@@ -54,7 +58,7 @@ pub(crate) struct Reply {
 /// Why a hop has led to no reply.
 enum Failed {
     /// Another upstream may do better.
-    Here,
+    Here(Failure),
     /// It is the last word.
     Last(Failure),
 }
@@ -80,16 +84,18 @@ impl Upstreams {
         })
     }
 
-    /// Sends the call to the upstream that has most room for it, and on to another if that fails; when none has room it waits, but
-    /// not beyond the deadline.
-    pub(crate) async fn send(&self, ask: &Ask) -> Result<Reply, Failure> {
-        let (cost, mut tries) = (ask.cost(), Tries::new());
+    /// Sends the call to the upstream that has most room for it, and on to another if that fails; when none
+    /// has room it waits, but not beyond the deadline.
+    pub(crate) async fn send(&self, ask: &Ask, admitted: &mut Admitted) -> Result<Reply, Failure> {
+        let (cost, mut tries, mut told) = (ask.cost(), Tries::new(), Failure::Unanswered);
         let policy = RetryPolicy::new().budget(self.retries.clone());
         let mut hops = self.router.hops(&cost);
         loop {
             match hops.try_next() {
-                Ok(hop) => match self.hop(hop, ask, &policy, &mut tries).await {
-                    Err(Failed::Here) => {}
+                Ok(hop) => match self.hop(hop, ask, admitted, &policy, &mut tries).await {
+                    // An answer says more than that there was none.
+                    Err(Failed::Here(Failure::Unanswered)) => {}
+                    Err(Failed::Here(failure)) => told = failure,
                     Err(Failed::Last(failure)) => return Err(failure),
                     Ok(reply) => {
                         policy.succeeded(&mut tries);
@@ -104,7 +110,8 @@ impl Upstreams {
                     // What has failed before the wait may do now. The policy says how often.
                     hops = self.router.hops(&cost);
                 }
-                Err(_) => return Err(Failure::Unanswered),
+                Err(NoRoute::Never(refused)) => return Err(never(ask, refused, told)),
+                Err(_) => return Err(told),
             }
         }
     }
@@ -114,39 +121,38 @@ impl Upstreams {
         &self,
         hop: Hop,
         ask: &Ask,
+        admitted: &mut Admitted,
         policy: &RetryPolicy,
         tries: &mut Tries,
     ) -> Result<Reply, Failed> {
         let place = &self.places[hop.upstream()];
         let mut timed = place.calls.start(());
         timed.tell(Outcome::Failed);
-        let response = match self.request(place, ask).send().await {
-            Ok(response) => response,
+        admitted.is_sent(ask.guess.input());
+        let answer = self.request(place, ask).send().await;
+        match answer.inspect(|response| place.count(response.status())) {
+            Ok(response) if response.status().is_success() => {
+                hop.head(&Reader::new().read(response.status(), response.headers(), SystemTime::now()));
+                timed.tell(Outcome::Dropped);
+                Ok(Reply { hop, timed, response: response.into() })
+            }
+            Ok(response) => {
+                admitted.has_failed();
+                if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                    timed.tell(Outcome::Refused);
+                }
+                Err(failed(hop, response, policy, tries).await)
+            }
             Err(error) => {
+                admitted.has_failed();
                 if error.is_connect() {
                     hop.unreachable()
                 } else {
                     hop.timed_out()
                 }
-                return Err(failed(policy.decide_unanswered(tries), Failure::Unanswered));
+                Err(after(policy.decide_unanswered(tries), Failure::Unanswered))
             }
-        };
-        place.count(response.status());
-        if response.status().is_success() {
-            hop.head(&Reader::new().read(response.status(), response.headers(), SystemTime::now()));
-            timed.tell(Outcome::Dropped);
-            return Ok(Reply { hop, timed, response: response.into() });
         }
-        // Of a failure the body tells what has failed.
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = response.bytes().await.unwrap_or_default();
-        let reading = Reader::new().read(status, &headers, SystemTime::now()).with_body(&body);
-        hop.answered(&reading);
-        if status == StatusCode::TOO_MANY_REQUESTS {
-            timed.tell(Outcome::Refused);
-        }
-        let retry = policy.decide(&reading, tries);
-        Err(failed(retry, Failure::Passed(status, body)))
     }
 
     fn request(&self, place: &Place, ask: &Ask) -> reqwest::RequestBuilder {
@@ -154,11 +160,6 @@ impl Upstreams {
         let request = request.header(CONTENT_TYPE, "application/json").body(ask.body.clone());
         place.key.iter().fold(request, |request, key| request.header(AUTHORIZATION, key))
     }
-}
-
-/// When to try again is for the router to say: another upstream may take the call at once.
-fn failed(retry: Retry, failure: Failure) -> Failed {
-    if matches!(retry, Retry::After(_)) { Failed::Here } else { Failed::Last(failure) }
 }
 
 impl Place {
@@ -169,10 +170,14 @@ impl Place {
             value.set_sensitive(true);
             Ok::<_, Fault>(value)
         });
-        let url = upstream.url.clone().ok_or_else(|| format!("upstream {} has no address", upstream.name))?;
+        let url =
+            upstream.url.as_deref().ok_or_else(|| format!("upstream {} has no address", upstream.name))?;
+        if url.parse::<Uri>()?.scheme() != Some(&Scheme::HTTP) {
+            return Err(format!("upstream {}: {url}: without TLS, so http:// only", upstream.name).into());
+        }
         Ok(Self {
             name: upstream.name.clone(),
-            url,
+            url: url.trim_end_matches('/').to_owned(),
             key: key.transpose()?,
             calls: figures.upstream(&upstream.name),
             answered: AtomicU64::new(0),
@@ -185,4 +190,31 @@ impl Place {
         // Numbers to look at: they order nothing.
         if refused { &self.refused } else { &self.answered }.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// No upstream will ever take the call: it is too large, or what the last one has told is all that is to be
+/// said.
+fn never(ask: &Ask, refused: upstream::Refused, told: Failure) -> Failure {
+    match (refused, told) {
+        (upstream::Refused::OverCapacity { capacity, .. }, _) => {
+            Refused::by("upstreams", Verdict::Never { cost: ask.guess.tokens(), most: capacity }).into()
+        }
+        (_, Failure::Unanswered) => Failure::Exhausted,
+        (_, told) => told,
+    }
+}
+
+/// An upstream has failed, or refuses. The body tells what.
+async fn failed(hop: Hop, response: reqwest::Response, policy: &RetryPolicy, tries: &mut Tries) -> Failed {
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = response.bytes().await.unwrap_or_default();
+    let reading = Reader::new().read(status, &headers, SystemTime::now()).with_body(&body);
+    hop.answered(&reading);
+    let passed = Failure::Passed { status, after: headers.get(RETRY_AFTER).cloned(), body };
+    after(policy.decide(&reading, tries), passed)
+}
+
+/// When to try again is for the router to say: another upstream may take the call at once.
+fn after(retry: Retry, failure: Failure) -> Failed {
+    if matches!(retry, Retry::After(_)) { Failed::Here(failure) } else { Failed::Last(failure) }
 }

@@ -1,4 +1,5 @@
-//! Chat completions in OpenAI's form: what a call costs follows from its body, and the answer can be a stream of events.
+//! Chat completions in OpenAI's form: what a call costs follows from its body, and the answer can be a stream
+//! of events.
 
 use hyper::body::Bytes;
 use serde_json::{Value, json};
@@ -14,9 +15,13 @@ const MESSAGE_TOKENS: u64 = 3;
 const BYTES_PER_TOKEN: u64 = 4;
 /// Where the call does not say how long the answer shall be.
 const OUTPUT_TOKENS: u64 = 16;
+/// No answer is longer, whatever the call asks for: it is made in memory.
+const LONGEST_OUTPUT: u64 = 1 << 20;
+/// Nor does it come in more pieces.
+const MOST_PIECES: u32 = 1 << 16;
 
-/// A call, as its body asks for it. `metadata.output_tokens`, a string, says how long the answer shall be, for no model is here
-/// to decide it; `max_tokens` cuts it.
+/// A call, as its body asks for it. `metadata.output_tokens`, a string, says how long the answer shall be,
+/// for no model is here to decide it; `max_tokens` cuts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Chat {
     prompt: u64,
@@ -37,7 +42,7 @@ impl Chat {
         let most = body["max_tokens"].as_u64().unwrap_or(u64::MAX);
         Some(Self {
             prompt: prompt.sum(),
-            output: wanted.unwrap_or(OUTPUT_TOKENS).min(most),
+            output: wanted.unwrap_or(OUTPUT_TOKENS).min(most).min(LONGEST_OUTPUT),
             is_streamed: body["stream"].as_bool().unwrap_or_default(),
         })
     }
@@ -55,7 +60,7 @@ impl Chat {
 
     /// The answer as so many events, and one that tells the usage with the end mark behind it.
     pub(crate) fn events(self, pieces: u32) -> Vec<Bytes> {
-        let pieces = u64::from(pieces.max(1));
+        let pieces = u64::from(pieces.clamp(1, MOST_PIECES));
         let upto = |piece: u64| self.output * piece / pieces;
         let texts = (0..pieces).map(|piece| {
             let delta = json!({ "content": text(upto(piece + 1) - upto(piece)) });
@@ -92,6 +97,21 @@ mod tests {
         let cut = br#"{"messages":[],"max_tokens":5,"metadata":{"output_tokens":"7"}}"#;
         assert_eq!(Chat::read(cut).unwrap().output, 5);
         assert_eq!(Chat::read(b"{}"), None);
+    }
+
+    #[test]
+    fn no_answer_is_longer_than_fits_into_memory() {
+        let body = format!(
+            r#"{{"messages":[{{"content":"12345"}}],"metadata":{{"output_tokens":"{}"}},"stream":true}}"#,
+            u64::MAX
+        );
+        let chat = Chat::read(body.as_bytes()).unwrap();
+        assert_eq!(chat.cost().tokens, 3 + 2 + LONGEST_OUTPUT);
+        let bytes = LONGEST_OUTPUT * BYTES_PER_TOKEN;
+        assert!(chat.whole().len() as u64 > bytes);
+        let events = chat.events(u32::MAX);
+        assert_eq!(events.len(), MOST_PIECES as usize + 1);
+        assert!(events.iter().map(|event| event.len() as u64).sum::<u64>() > bytes);
     }
 
     #[test]

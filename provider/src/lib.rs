@@ -1,7 +1,8 @@
-//! A server on the loopback with the limits, headers and refusals of the usual providers, for tests of clients.
+//! A server on the loopback with the limits, headers and refusals of the usual providers, for tests of
+//! clients.
 //!
-//! It counts in floats under a mutex and shares no code with tollgate. [`Settings`] say whom it behaves like and how much it
-//! allows; a client under test speaks to it over a real socket, as to any upstream.
+//! It counts in floats under a mutex and shares no code with tollgate. [`Settings`] say whom it behaves like
+//! and how much it allows; a client under test speaks to it over a real socket, as to any upstream.
 //!
 //! | path | what it does |
 //! |---|---|

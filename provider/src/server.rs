@@ -29,8 +29,8 @@ type Shared = Arc<Mutex<State>>;
 /// A longer body of a call is refused.
 const LONGEST_BODY: usize = 16 << 20;
 
-/// Serves on a free port of the loopback, which it prints on a line of its own, until the standard input ends (so a parent
-/// that is gone takes it along) or its lifetime is over.
+/// Serves on a free port of the loopback, which it prints on a line of its own, until the standard input ends
+/// (so a parent that is gone takes it along) or its lifetime is over.
 ///
 /// # Errors
 ///

@@ -21,22 +21,6 @@ pub enum Family {
     Silent,
 }
 
-impl FromStr for Family {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "openai" => Ok(Self::OpenAi),
-            "azure" => Ok(Self::Azure),
-            "anthropic" => Ok(Self::Anthropic),
-            "gemini" => Ok(Self::Gemini),
-            "github" => Ok(Self::GitHub),
-            "silent" => Ok(Self::Silent),
-            _ => Err(()),
-        }
-    }
-}
-
 /// How it treats calls, beside its limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -48,23 +32,9 @@ pub enum Mode {
     Stall,
     /// It says that it has too much to do: 503, or Anthropic's 529.
     Overloaded,
-    /// It says that the quota is used up and no wait helps: `insufficient_quota`, a spend limit, a quota of the day.
+    /// It says that the quota is used up and no wait helps: `insufficient_quota`, a spend limit, a quota of
+    /// the day.
     Exhausted,
-}
-
-impl FromStr for Mode {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "serve" => Ok(Self::Serve),
-            "dead" => Ok(Self::Dead),
-            "stall" => Ok(Self::Stall),
-            "overloaded" => Ok(Self::Overloaded),
-            "exhausted" => Ok(Self::Exhausted),
-            _ => Err(()),
-        }
-    }
 }
 
 /// What it is told to be; each field is a key of its own name.
@@ -95,6 +65,37 @@ pub struct Settings {
     pub silent_after: u32,
     /// `lifetime_s`: it ends itself after this.
     pub lifetime: Duration,
+}
+
+impl FromStr for Family {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "openai" => Ok(Self::OpenAi),
+            "azure" => Ok(Self::Azure),
+            "anthropic" => Ok(Self::Anthropic),
+            "gemini" => Ok(Self::Gemini),
+            "github" => Ok(Self::GitHub),
+            "silent" => Ok(Self::Silent),
+            _ => Err(()),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "serve" => Ok(Self::Serve),
+            "dead" => Ok(Self::Dead),
+            "stall" => Ok(Self::Stall),
+            "overloaded" => Ok(Self::Overloaded),
+            "exhausted" => Ok(Self::Exhausted),
+            _ => Err(()),
+        }
+    }
 }
 
 impl Default for Settings {

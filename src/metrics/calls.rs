@@ -36,20 +36,21 @@ pub enum Outcome {
 /// # let _ = held;
 /// ```
 ///
-/// In a service of `tower`, a [`Call`] is what the layer gives out (a `Grant`, with the feature `tower`): it ends with the body of the
-/// response, and its outcome is that of the status.
+/// In a service of `tower`, a [`Call`] is what the layer gives out (a `Grant`, with the feature `tower`): it
+/// ends with the body of the response, and its outcome is that of the status.
 ///
 /// # Cost
 ///
-/// Two readings of the clock, two read-modify-writes that all threads share, and a value for the recorder: for calls over a network.
+/// Two readings of the clock, two read-modify-writes that all threads share, and a value for the recorder:
+/// for calls over a network.
 pub struct Calls<C = Monotonic> {
     timing: Arc<Timing<C, OUTCOMES>>,
 }
 
 /// A call that has begun, and what it holds until its end.
 ///
-/// Dropped, its outcome is [`Dropped`](Outcome::Dropped), or [`Panicked`](Outcome::Panicked) while the thread panics, unless it
-/// [was told](Self::tell) another. What it holds is dropped after its end was recorded.
+/// Dropped, its outcome is [`Dropped`](Outcome::Dropped), or [`Panicked`](Outcome::Panicked) while the thread
+/// panics, unless it [was told](Self::tell) another. What it holds is dropped after its end was recorded.
 #[must_use = "a call that is dropped at once has ended"]
 pub struct Call<T, C: Clock = Monotonic> {
     span: Ending<C>,

@@ -29,7 +29,8 @@ pub struct Places {
     pub age: Option<Duration>,
 }
 
-/// What is held by a lease: permits that end by themselves, tokens drawn from elsewhere. The default is a lease that is over.
+/// What is held by a lease: permits that end by themselves, tokens drawn from elsewhere. The default is a
+/// lease that is over.
 ///
 /// Of a `RedisPermit`, its `weight` and what is `remaining`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -38,6 +39,12 @@ pub struct Lease {
     pub held: u64,
     /// Time until it ends.
     pub remaining: Duration,
+}
+
+/// Gauges, and where their values come from.
+pub(super) struct Looked<F, const N: usize> {
+    gauges: [Gauge; N],
+    look: F,
 }
 
 #[cfg(feature = "inflight")]
@@ -68,12 +75,6 @@ where
     fn from(queue: &crate::wait::Queue<C, T>) -> Self {
         Self { taken: queue.len(), all: queue.depth(), age: queue.age() }
     }
-}
-
-/// Gauges, and where their values come from.
-pub(super) struct Looked<F, const N: usize> {
-    gauges: [Gauge; N],
-    look: F,
 }
 
 impl<F: Fn() -> [f64; N], const N: usize> Looked<F, N> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ::metrics::Counter;
+
 use super::meters::Source;
 use super::names::{ADMITTED, ADMITTED_TOKENS, REFUSED, REFUSED_TOKENS, WOULD_REFUSE, WOULD_REFUSE_TOKENS};
 use super::reason::{HasReason, Reason};
@@ -10,9 +12,8 @@ use crate::decision::Denied;
 use crate::limiter::Limiter;
 use crate::sync::{Mutex, lock};
 
-use ::metrics::Counter;
-
-/// Counts the answers of a limit: calls and cost admitted, calls refused by reason, and what they would have cost.
+/// Counts the answers of a limit: calls and cost admitted, calls refused by reason, and what they would have
+/// cost.
 ///
 /// For what is not a [`Limiter`]. The key of a limit by key is no label: all its keys are counted together.
 ///
@@ -32,8 +33,9 @@ use ::metrics::Counter;
 ///
 /// # Cost
 ///
-/// A load and a store for each counter, in a line of memory that the thread has to itself: four for each core of the machine, by the
-/// number of threads that live at once. Threads beyond those pay a read-modify-write for each.
+/// A load and a store for each counter, in a line of memory that the thread has to itself: four for each core
+/// of the machine, by the number of threads that live at once. Threads beyond those pay a read-modify-write
+/// for each.
 #[derive(Clone)]
 pub struct Meter {
     stripes: Stripes,
@@ -55,7 +57,8 @@ pub struct ShadowMeter(Meter);
 
 /// A limiter whose answers are counted; made by [`Meters::measured`](super::Meters::measured).
 ///
-/// It answers what the limiter answers, and changes nothing about it. An admission costs a load and a store more; see [`Meter`].
+/// It answers what the limiter answers, and changes nothing about it. An admission costs a load and a store
+/// more; see [`Meter`].
 ///
 /// ```
 /// use tollgate::metrics::Meters;
@@ -74,11 +77,13 @@ pub struct Measured<L> {
     meter: Meter,
 }
 
-/// A limiter that refuses nothing, and counts what it would have refused; made by [`Meters::shadow`](super::Meters::shadow).
+/// A limiter that refuses nothing, and counts what it would have refused; made by
+/// [`Meters::shadow`](super::Meters::shadow).
 ///
-/// To try a limit out before it is in force. The limiter is asked, and takes what it admits; what it would have refused takes
-/// nothing, as it would not have. So the figures are those of the limit, as long as callers do not behave differently when they
-/// are refused. A cost of zero, or above the capacity, goes through as well.
+/// To try a limit out before it is in force. The limiter is asked, and takes what it admits; what it would
+/// have refused takes nothing, as it would not have. So the figures are those of the limit, as long as
+/// callers do not behave differently when they are refused. A cost of zero, or above the capacity, goes
+/// through as well.
 ///
 /// ```
 /// use tollgate::metrics::Meters;

@@ -19,8 +19,8 @@ use crate::sync::{Mutex, lock};
 
 /// All that is measured, and the place that tells it. Clones are the same.
 ///
-/// What it gives out and looks at, it tells for as long as it lives itself. Names are given once for each kind: of two that are
-/// counted under one name the counts add up, of two levels the one given last is seen.
+/// What it gives out and looks at, it tells for as long as it lives itself. Names are given once for each
+/// kind: of two that are counted under one name the counts add up, of two levels the one given last is seen.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -89,8 +89,8 @@ impl Meters {
 
     /// Tells what is in flight.
     ///
-    /// It is what the permits are at that moment, and not counted beside them: so it is right after a call was cancelled or has
-    /// panicked, and while all are refused.
+    /// It is what the permits are at that moment, and not counted beside them: so it is right after a call
+    /// was cancelled or has panicked, and while all are refused.
     pub fn in_flight(&self, limit: &'static str, look: impl Fn() -> Flights + Send + Sync + 'static) {
         self.look([&IN_FLIGHT, &IN_FLIGHT_LIMIT, &IN_FLIGHT_WAITING], limit, move || {
             let Flights { in_use, limit, waiting } = look();
@@ -144,7 +144,8 @@ impl Meters {
 
     /// Adds up what was counted, looks at the levels, and tells the recorder.
     ///
-    /// It may be called at any time and by many at once: nothing is told twice. A look is made without a lock held.
+    /// It may be called at any time and by many at once: nothing is told twice. A look is made without a lock
+    /// held.
     pub fn publish(&self) {
         let sources = lock(&self.sources).clone();
         for source in sources {

@@ -1,4 +1,5 @@
-//! What limits do, in figures: counters, levels and times through the facade [`metrics`](https://docs.rs/metrics).
+//! What limits do, in figures: counters, levels and times through the facade
+//! [`metrics`](https://docs.rs/metrics).
 //!
 //! | | |
 //! |---|---|
@@ -8,21 +9,25 @@
 //! | [`Calls`] | latency and outcome of work, from its permit to its end |
 //! | [`Waits`] | how long callers waited, and for what answer |
 //!
-//! All of them come from one [`Meters`], which also looks at the levels of buckets, permits, queues and leases.
+//! All of them come from one [`Meters`], which also looks at the levels of buckets, permits, queues and
+//! leases.
 //!
 //! # Labels
 //!
-//! The labels are `limit`, `reason` and `outcome`. A `limit` is a `&'static str`, a name out of the program; the others are out of
-//! [`Reason::ALL`], [`Outcome::ALL`] and [`Waited::ALL`]. There is no way to give a key as a label, so the number of series is known when
-//! the program has started, and no caller can make it grow. [`METRICS`] lists all.
+//! The labels are `limit`, `reason` and `outcome`. A `limit` is a `&'static str`, a name out of the program;
+//! the others are out of [`Reason::ALL`], [`Outcome::ALL`] and [`Waited::ALL`]. There is no way to give a key
+//! as a label, so the number of series is known when the program has started, and no caller can make it grow.
+//! [`METRICS`] lists all.
 //!
 //! # When figures are told
 //!
-//! Nothing is counted in the recorder on the way of a call. Each thread counts in a place of its own, and [`Meters::publish`] adds
-//! up, looks at the levels, and tells the recorder. Call it when the figures are read, or at an interval; nothing here starts a
-//! thread. Times alone go to the recorder at once, when something ends that took time.
+//! Nothing is counted in the recorder on the way of a call. Each thread counts in a place of its own, and
+//! [`Meters::publish`] adds up, looks at the levels, and tells the recorder. Call it when the figures are
+//! read, or at an interval; nothing here starts a thread. Times alone go to the recorder at once, when
+//! something ends that took time.
 //!
-//! Install the recorder first: what a [`Meters`] gives out tells the recorder that was there when it was made.
+//! Install the recorder first: what a [`Meters`] gives out tells the recorder that was there when it was
+//! made.
 
 mod calls;
 mod levels;

@@ -5,7 +5,8 @@ use ::metrics::{
 };
 use ::metrics::{gauge, histogram};
 
-/// Bounds for the buckets of the histograms, in seconds: from half a millisecond to a minute, for exporters that ask for them.
+/// Bounds for the buckets of the histograms, in seconds: from half a millisecond to a minute, for exporters
+/// that ask for them.
 pub const SECONDS: [f64; 16] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 

@@ -4,12 +4,14 @@ use crate::decision::Denied;
 
 /// Why a call was refused: the values of the label `reason`.
 ///
-/// What an operator does about a refusal depends on this; how long the wait is, and whose key it was, is for logs.
+/// What an operator does about a refusal depends on this; how long the wait is, and whose key it was, is for
+/// logs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reason {
     /// The tokens were not there, or the limiter was paused.
     NotYet,
-    /// The permits were in use, or others stood before.
+    /// The permits were in use, or others stood before; or open calls of a run had reserved what is left of
+    /// it.
     InUse,
     /// There was no room: for another key, or in the line.
     NoRoom,

@@ -1,12 +1,13 @@
 //! Counters in stripes, one for each thread.
 //!
-//! A thread that is alive has a small number of its own ([`slot`](crate::slot)). The stripe of that number is written by that thread
-//! alone, so it adds with a load and a store, and no other core has the line. Threads whose number is beyond the stripes share one,
-//! with read-modify-writes.
+//! A thread that is alive has a small number of its own ([`slot`](crate::slot)). The stripe of that number is
+//! written by that thread alone, so it adds with a load and a store, and no other core has the line. Threads
+//! whose number is beyond the stripes share one, with read-modify-writes.
 //!
-//! All orderings are `Relaxed`. A number passes from one thread to the next through a lock, so the next one's load sees the last
-//! store of the one before. Whoever adds up reads each counter once; each only rises, and by coherence a later look sees no less,
-//! so a sum never falls (but for the wrap of 64 bits). A sum is not of one moment: it can miss what is counted while it is made, and the next has it.
+//! All orderings are `Relaxed`. A number passes from one thread to the next through a lock, so the next one's
+//! load sees the last store of the one before. Whoever adds up reads each counter once; each only rises, and
+//! by coherence a later look sees no less, so a sum never falls (but for the wrap of 64 bits). A sum is not
+//! of one moment: it can miss what is counted while it is made, and the next has it.
 
 use std::array;
 use std::sync::Arc;
@@ -184,7 +185,8 @@ mod tests {
 
     use super::*;
 
-    /// More threads than stripes, and threads that come after others have gone: nothing is lost, and sums do not fall.
+    /// More threads than stripes, and threads that come after others have gone: nothing is lost, and sums do
+    /// not fall.
     #[test]
     fn what_all_threads_count_adds_up() {
         const THREADS: u64 = 6;

@@ -19,8 +19,8 @@ pub enum Waited {
     Abandoned,
 }
 
-/// Measures how long callers wait for a limit's answer, and how many do; made by [`Meters::waits`](super::Meters::waits). Clones are
-/// the same.
+/// Measures how long callers wait for a limit's answer, and how many do; made by
+/// [`Meters::waits`](super::Meters::waits). Clones are the same.
 ///
 /// ```
 /// use tollgate::metrics::Meters;

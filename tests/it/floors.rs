@@ -1,4 +1,5 @@
-//! The floors of ARCHITECTURE: imports point strictly down, and other rules of the house that a text can be checked for.
+//! The floors of `docs/internals.md`: imports point strictly down, and other rules of the house that a text
+//! can be checked for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -91,8 +92,8 @@ impl Source {
     }
 }
 
-/// The text without items under a `cfg` that asks for `test`. In formatted code such an item at the margin ends with
-/// the next closing brace at the margin.
+/// The text without items under a `cfg` that asks for `test`. In formatted code such an item at the margin
+/// ends with the next closing brace at the margin.
 fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines();
@@ -142,7 +143,8 @@ fn end_of_text(inside: &str) -> usize {
     inside.len()
 }
 
-/// The first names behind `crate::`, also those in braces: `crate::{a::b, c}`. `$crate::` in a macro is the caller's.
+/// The first names behind `crate::`, also those in braces: `crate::{a::b, c}`. `$crate::` in a macro is the
+/// caller's.
 fn imported_rooms(code: &str) -> BTreeSet<String> {
     let mut rooms = BTreeSet::new();
     for (at, found) in code.match_indices("crate::") {
@@ -240,6 +242,19 @@ fn the_root_lists_its_modules_from_the_ground_up() {
         modules.map(|name| floor_of(name_at(name)).unwrap_or_else(|| panic!("`{name}`"))).collect();
     assert!(floors.is_sorted(), "{floors:?}");
     assert!(floors.len() >= 10, "{floors:?}");
+}
+
+#[test]
+fn the_readme_names_every_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (readme, mut examples) = (fs::read_to_string(root.join("README.md")).unwrap(), Vec::new());
+    collect(&root.join("examples"), &mut examples);
+    assert!(examples.len() >= 10, "{examples:?}");
+    let names = examples.iter().map(|file| file.file_stem().unwrap().to_str().unwrap());
+    let (_, list) = readme.split_once("The programs in `examples/`").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    let missing: Vec<_> = names.filter(|name| !list.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Samples that break one rule each: the checker must name every one.

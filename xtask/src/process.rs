@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use crate::{project, tools};
 
-/// A program with its arguments, run in the root of the repository, without input, and shown before it starts.
+/// A program with its arguments, run in the root of the repository, without input, and shown before it
+/// starts.
 pub(crate) struct Run {
     command: Command,
     shown: String,
@@ -25,6 +26,12 @@ pub(crate) struct Ended {
     pub(crate) passed: bool,
     pub(crate) in_time: bool,
     pub(crate) output: String,
+}
+
+/// Ends a process group when its time is over.
+struct Watch {
+    ended: Sender<()>,
+    thread: thread::JoinHandle<bool>,
 }
 
 impl Run {
@@ -161,12 +168,6 @@ fn own_group(command: &mut Command, wanted: bool) {
 
 #[cfg(not(unix))]
 fn own_group(_: &mut Command, _: bool) {}
-
-/// Ends a process group when its time is over.
-struct Watch {
-    ended: Sender<()>,
-    thread: thread::JoinHandle<bool>,
-}
 
 impl Watch {
     fn over(child: &Child, limit: Duration) -> Self {

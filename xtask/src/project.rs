@@ -15,7 +15,8 @@ pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |own| root().join(own))
 }
 
-/// A target folder of its own for builds with other compiler flags, so that they do not undo each other's work.
+/// A target folder of its own for builds with other compiler flags, so that they do not undo each other's
+/// work.
 pub(crate) fn target_of(flags: &str) -> PathBuf {
     target().join(flags)
 }

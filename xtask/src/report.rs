@@ -17,12 +17,14 @@ pub(crate) struct Step {
     pub(crate) lane: Lane,
 }
 
-/// Where a step runs. Compilers have one core at work for much of their time, so the lanes run beside each other.
+/// Where a step runs. Compilers have one core at work for much of their time, so the lanes run beside each
+/// other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// In this process.
     Here,
-    /// In a process of its own, with target folders that no step here has. What it prints is shown when it has ended.
+    /// In a process of its own, with target folders that no step here has. What it prints is shown when it
+    /// has ended.
     Beside,
 }
 
@@ -36,6 +38,12 @@ pub(crate) enum Done {
 
 /// How a step ended; an error says what failed.
 pub(crate) type Outcome = Result<Done, String>;
+
+struct Row {
+    name: &'static str,
+    time: Duration,
+    outcome: Outcome,
+}
 
 pub(crate) fn passed() -> Outcome {
     Ok(Done::Passed(String::new()))
@@ -56,8 +64,8 @@ pub(crate) fn alone(step: &Step, arguments: &[String]) -> ExitCode {
     exit_code(&[row])
 }
 
-/// Runs the steps, those of each lane in order, goes on after a failure, and ends with a table. What comes before the first
-/// step of the other lane is done first.
+/// Runs the steps, those of each lane in order, goes on after a failure, and ends with a table. What comes
+/// before the first step of the other lane is done first.
 pub(crate) fn all(steps: &[&Step]) -> ExitCode {
     let started = Instant::now();
     let first = steps.iter().position(|step| step.lane == Lane::Beside).unwrap_or(steps.len());
@@ -125,12 +133,6 @@ fn told(name: &str, printed: &str) -> Outcome {
         "FAIL" => Err(says.to_owned()),
         _ => Err("ended without a word".to_owned()),
     }
-}
-
-struct Row {
-    name: &'static str,
-    time: Duration,
-    outcome: Outcome,
 }
 
 impl Row {

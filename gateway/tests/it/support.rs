@@ -30,15 +30,7 @@ impl Gateway {
 
     pub(crate) fn with(settings: &str, allowances: &str) -> Self {
         let files = tempfile::tempdir().unwrap();
-        std::fs::write(files.path().join("allowances.toml"), allowances).unwrap();
-        let path = files.path().join("gateway.toml");
-        std::fs::write(&path, settings).unwrap();
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tollgate-gateway"))
-            .args(["--listen", "127.0.0.1:0", "--settings"])
-            .arg(path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut process = command(&files, settings, allowances).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
         let (mut url, mut upstreams) = (None, Vec::new());
         for line in output.lines().map(Result::unwrap) {
@@ -52,6 +44,23 @@ impl Gateway {
         }
         let url = url.expect("it has started");
         Self { process, url, upstreams, client: Client::new(), _files: files }
+    }
+
+    /// What it says where it does not start with these settings and upstreams.
+    pub(crate) fn fails(settings: &str, allowances: &str, upstreams: &[&str]) -> String {
+        let files = tempfile::tempdir().unwrap();
+        let mut command = command(&files, settings, allowances);
+        command.args(upstreams.iter().flat_map(|url| ["--upstream", url]));
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let start = Instant::now();
+        while process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // If it has started.
+        let _ = process.kill();
+        let output = process.wait_with_output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
     }
 
     /// A call of a tenant's, whose answer has so many tokens.
@@ -102,6 +111,16 @@ impl Drop for Gateway {
     }
 }
 
+/// A gateway on a free port, with these settings.
+fn command(files: &TempDir, settings: &str, allowances: &str) -> Command {
+    std::fs::write(files.path().join("allowances.toml"), allowances).unwrap();
+    let path = files.path().join("gateway.toml");
+    std::fs::write(&path, settings).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate-gateway"));
+    command.args(["--listen", "127.0.0.1:0", "--settings"]).arg(path);
+    command
+}
+
 /// The entry of that name in a list of the status.
 pub(crate) fn named<'s>(status: &'s Value, list: &str, name: &str) -> &'s Value {
     let found = status[list].as_array().unwrap().iter().find(|entry| entry["name"] == name);
@@ -132,7 +151,8 @@ async fn json_of(request: RequestBuilder) -> Value {
     serde_json::from_slice(&response.bytes().await.unwrap()).unwrap()
 }
 
-/// Settings and allowances with which hardly anything is refilled, so that nothing hides what was not given back.
+/// Settings and allowances with which hardly anything is refilled, so that nothing hides what was not given
+/// back.
 pub(crate) fn still() -> (String, String) {
     let settings = SETTINGS
         .replace("96k/s burst 96k", "9k/day burst 96k")

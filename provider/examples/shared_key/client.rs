@@ -56,6 +56,19 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
 }
 
+struct Client {
+    url: String,
+    http: reqwest::Client,
+    way: Way,
+    dimension: Dimension,
+    throttle: Throttle<TokioTimer>,
+    bucket: Bucket,
+    tally: Cell<Tally>,
+}
+
+/// Xorshift64 by Marsaglia.
+struct Random(u64);
+
 impl Way {
     pub(crate) const ALL: [Self; 5] = [Self::Mirror, Self::Alone, Self::Adapt, Self::Obey, Self::Limit];
 
@@ -163,16 +176,6 @@ async fn offer(plan: &Plan) -> Tally {
     client.tally.get()
 }
 
-struct Client {
-    url: String,
-    http: reqwest::Client,
-    way: Way,
-    dimension: Dimension,
-    throttle: Throttle<TokioTimer>,
-    bucket: Bucket,
-    tally: Cell<Tally>,
-}
-
 impl Client {
     fn new(plan: &Plan) -> Self {
         let limited = Mirror::builder().limit(plan.dimension(), plan.quota());
@@ -256,9 +259,6 @@ impl Client {
         self.tally.set(tally);
     }
 }
-
-/// Xorshift64 by Marsaglia.
-struct Random(u64);
 
 impl Random {
     /// From 0 to 1.

@@ -13,7 +13,8 @@ use crate::support::{DAYS_100, Provider};
 /// Those whose every answer tells what is left.
 const TELL: [&str; 4] = ["openai", "azure", "anthropic", "github"];
 
-/// So long that nothing comes back during a test. A window is of a hundred days, so that none ends in it either.
+/// So long that nothing comes back during a test. A window is of a hundred days, so that none ends in it
+/// either.
 fn period(family: &str) -> u64 {
     if family == "github" { DAYS_100 } else { 3600 }
 }

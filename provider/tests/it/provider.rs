@@ -18,8 +18,8 @@ fn field<'r>(response: &'r Response, name: &str) -> &'r str {
     response.headers().get(name).unwrap_or_else(|| panic!("no `{name}` in {response:?}")).to_str().unwrap()
 }
 
-/// Two of two requests an hour, so that nothing comes back during the test; the third call is refused. A window is of a
-/// hundred days, so that none ends in it either.
+/// Two of two requests an hour, so that nothing comes back during the test; the third call is refused. A
+/// window is of a hundred days, so that none ends in it either.
 async fn three_calls(family: &str) -> (Provider, [Response; 3]) {
     let period = if family == "github" { DAYS_100 } else { 3600 };
     let provider =

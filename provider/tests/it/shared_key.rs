@@ -1,7 +1,8 @@
-//! Must show: processes that share one key keep to its limit together because their mirrors hear what is left.
+//! Must show: processes that share one key keep to its limit together because their mirrors hear what is
+//! left.
 //!
-//! A short run with bars that any machine passes; `docs/upstream.md` has the long one. The clients are processes of this
-//! test's own program.
+//! A short run with bars that any machine passes; `docs/upstream.md` has the long one. The clients are
+//! processes of this test's own program.
 
 #[path = "../../examples/shared_key/client.rs"]
 mod client;

@@ -54,13 +54,8 @@ impl<C: Clock> Source<C> {
 
     /// What is there now, as text.
     pub(super) fn level(&self) -> String {
-        match self {
-            Self::Rate(budget) => {
-                let level = budget.peek();
-                if level.debt() > 0 { format!("-{}", level.debt()) } else { level.available().to_string() }
-            }
-            Self::InFlight(permits) => permits.available().to_string(),
-        }
+        let Figures { available, debt, .. } = self.look();
+        if debt > 0 { format!("-{debt}") } else { available.to_string() }
     }
 
     /// How it stands.
@@ -86,10 +81,7 @@ impl<C: Clock> Source<C> {
 
     /// What is there now: tokens or calls, or permits that are not in use.
     pub(super) fn available(&self) -> u64 {
-        match self {
-            Self::Rate(budget) => budget.peek().available(),
-            Self::InFlight(permits) => permits.available().into(),
-        }
+        self.look().available
     }
 }
 

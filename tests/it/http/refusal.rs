@@ -181,4 +181,17 @@ mod grpc {
         expected.extend(info);
         assert_eq!(status.details(), expected);
     }
+
+    /// By hand: code 8, the message, and `QuotaFailure` with the name of the limit and the message.
+    #[test]
+    fn details_name_the_limit_that_refused() {
+        let status = Refusal::new(Verdict::Busy).named("n").grpc();
+        let text = status.message().as_bytes();
+        let uri = b"type.googleapis.com/google.rpc.QuotaFailure";
+        let violation = [&[0x0a, 1, b'n', 0x12, text.len() as u8], text].concat();
+        let failure = [&[0x0a, violation.len() as u8][..], &violation].concat();
+        let detail = [&[0x0a, uri.len() as u8], &uri[..], &[0x12, failure.len() as u8], &failure].concat();
+        let head = [&[0x08, 8, 0x12, text.len() as u8], text, &[0x1a, detail.len() as u8]].concat();
+        assert_eq!(status.details(), [head, detail].concat());
+    }
 }

@@ -126,6 +126,8 @@ fn every_refusal_has_its_reason() {
     bucket.try_acquire().unwrap();
     let of = |cost| bucket.try_acquire_n(cost).unwrap_err().reason();
     assert_eq!([of(1), of(2), of(0)], [Reason::NotYet, Reason::Never, Reason::Invalid]);
+    let Denied::NotYet(not_yet) = bucket.try_acquire().unwrap_err() else { panic!("not yet") };
+    assert_eq!(Denied::NoRoom(not_yet).reason(), Reason::NoRoom);
     #[cfg(feature = "inflight")]
     {
         use tollgate::inflight::NoPermit;
@@ -140,16 +142,52 @@ fn every_refusal_has_its_reason() {
         ]
         .map(|no| no.reason().label());
         assert_eq!(reasons, ["in_use", "in_use", "no_room", "too_late", "never", "invalid"]);
+
+        use tollgate::inflight::Unjoined;
+        let joined = [Unjoined::Rate(Denied::ZeroCost), Unjoined::InFlight(NoPermit::TimedOut)];
+        assert_eq!(joined.map(|no| no.reason().label()), ["invalid", "too_late"]);
     }
     #[cfg(feature = "wait")]
     {
         use tollgate::wait::Refused;
-        let Denied::NotYet(expected) = bucket.try_acquire().unwrap_err() else { panic!("not yet") };
         let never = Refused::Never(Denied::ZeroCost);
-        let reasons = [Refused::Full(expected), Refused::Hopeless(expected), Refused::Closed, never]
+        let reasons = [Refused::Full(not_yet), Refused::Hopeless(not_yet), Refused::Closed, never]
             .map(|refused| refused.reason().label());
         assert_eq!(reasons, ["no_room", "too_late", "closed", "invalid"]);
     }
+}
+
+/// The same of several limits at once, and of a run that is over or has all its calls open.
+#[cfg(feature = "budget")]
+#[test]
+fn every_refusal_of_several_limits_has_its_reason() {
+    use tollgate::budget::{self, Ceilings, Demand, NoCall, Planned, Run, acquire_all};
+    use tollgate::metrics::HasReason;
+
+    let run = Run::new(&Ceilings::new().calls(1));
+    let call = run.call(Planned::new("search")).unwrap();
+    let Err(NoCall::Reserved(reserved)) = run.call(Planned::new("search")) else { panic!("it is open") };
+    call.settle(0, 0);
+    let Err(NoCall::Ended(ended)) = run.call(Planned::new("search")) else { panic!("it was the last") };
+    let reasons = [
+        budget::Reason::Denied(Denied::ZeroCost),
+        #[cfg(feature = "inflight")]
+        budget::Reason::NoPermit(tollgate::inflight::NoPermit::TimedOut),
+        budget::Reason::Ended(ended),
+        budget::Reason::Reserved(reserved),
+    ];
+    let expected = [
+        Reason::Invalid,
+        #[cfg(feature = "inflight")]
+        Reason::TooLate,
+        Reason::Closed,
+        Reason::InUse,
+    ];
+    assert_eq!(reasons.map(|refused| HasReason::reason(&refused)), expected);
+
+    let bucket = Bucket::with_clock(quota!("1/h"), Manual::new());
+    let refused = acquire_all(&[Demand { name: "api", limit: &bucket, cost: 2 }]).map(drop).unwrap_err();
+    assert_eq!(HasReason::reason(&refused), Reason::Never);
 }
 
 /// So many as `docs/metrics.md` says, before anything is asked.

@@ -10,6 +10,10 @@ pub(crate) struct Recorded {
     pub(crate) meters: Meters,
 }
 
+/// A timer that never rings.
+#[cfg(feature = "wait")]
+pub(crate) struct Never;
+
 impl Recorded {
     pub(crate) fn new() -> Self {
         let suffix = Matcher::Suffix("_seconds".to_string());
@@ -52,10 +56,6 @@ impl Recorded {
 pub(crate) fn refused(limit: &str, reason: &str) -> String {
     format!("tollgate_refused_total{{limit=\"{limit}\",reason=\"{reason}\"}}")
 }
-
-/// A timer that never rings.
-#[cfg(feature = "wait")]
-pub(crate) struct Never;
 
 #[cfg(feature = "wait")]
 impl tollgate::wait::Timer for Never {

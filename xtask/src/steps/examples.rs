@@ -16,6 +16,12 @@ const OF_A_SERVER: &str = "redis";
 /// None of them takes so long.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// A Redis on a port of its own, gone with this.
+struct Server {
+    port: u16,
+    process: Child,
+}
+
 pub(crate) fn run(_: &[String]) -> Outcome {
     tools::servers()?;
     // In the same way as the tests are built, and so with much of them.
@@ -38,12 +44,6 @@ fn names() -> Result<Vec<String>, String> {
         programs.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
     names.sort();
     Ok(names)
-}
-
-/// A Redis on a port of its own, gone with this.
-struct Server {
-    port: u16,
-    process: Child,
 }
 
 impl Server {

@@ -7,8 +7,8 @@ use crate::tools;
 /// Features that nothing is written for in pairs, or nothing but what is in `MET`.
 const NOT_PAIRED: &str = "allowances,calendar,http,metrics,redis,shared-memory,tokio,tower,tracing,upstream";
 
-/// Edges, each with a room that it has something for.
-const MET: [&str; 11] = [
+/// Edges and shared memory, each with a room that it has something for.
+const MET: [&str; 14] = [
     "budget,http",
     "http,inflight",
     "http,wait",
@@ -18,12 +18,15 @@ const MET: [&str; 11] = [
     "keyed,metrics",
     "metrics,tower",
     "metrics,wait",
+    "budget,shared-memory",
+    "shared-memory,tokio",
+    "shared-memory,wait",
     "budget,tower",
     "tokio,tower",
 ];
 
-/// Each feature alone, none, all, and any two together. Development dependencies are not built, and the resolver does
-/// not let their features leak into this.
+/// Each feature alone, none, all, and any two together. Development dependencies are not built, and the
+/// resolver does not let their features leak into this.
 pub(crate) fn check(_: &[String]) -> Outcome {
     tools::wheels()?;
     let each = combinations("--each-feature")?;
@@ -47,8 +50,8 @@ fn combinations(which: &str) -> Result<Vec<String>, String> {
         .ok_or_else(|| format!("cargo hack prints something other than `{HEAD}`: {list}"))
 }
 
-/// A program that brings its own panic handler cannot be linked with `std`, which brings one too. It decides a few
-/// requests and exits with the number of the first that went wrong.
+/// A program that brings its own panic handler cannot be linked with `std`, which brings one too. It decides
+/// a few requests and exits with the number of the first that went wrong.
 pub(crate) fn no_std(_: &[String]) -> Outcome {
     Run::cargo("run --quiet --release --manifest-path xtask/no-std/Cargo.toml").target_of("no-std").run()?;
     let target = "x86_64-unknown-none";

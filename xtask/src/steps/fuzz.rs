@@ -40,14 +40,14 @@ fn two_at_a_time(targets: &[(&str, u32)]) -> Result<(), String> {
     })
 }
 
-/// The fuzzer's counters are compiled in by flags that a stable compiler takes only with `RUSTC_BOOTSTRAP`; with it no
-/// other toolchain is needed.
+/// The fuzzer's counters are compiled in by flags that a stable compiler takes only with `RUSTC_BOOTSTRAP`;
+/// with it no other toolchain is needed.
 fn cargo_fuzz(words: &str) -> Run {
     Run::cargo("fuzz").words(words).env("RUSTC_BOOTSTRAP", "1").target_of("fuzz")
 }
 
-/// What one run finds is kept in the corpus for the next. The address sanitizer would find nothing in a crate that
-/// forbids unsafe code.
+/// What one run finds is kept in the corpus for the next. The address sanitizer would find nothing in a crate
+/// that forbids unsafe code.
 fn fuzz(target: &str, seconds: u32) -> Result<(), String> {
     let there = |path: String| Some(path).filter(|path| project::root().join(path).exists());
     let corpus = format!("fuzz/corpus/{target}");

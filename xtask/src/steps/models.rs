@@ -24,6 +24,13 @@ const FLOOR: u64 = 90;
 
 type Counts = BTreeMap<String, u64>;
 
+/// A checker and the tests that are its models.
+pub(crate) struct Checker {
+    /// The name of its cfg, and of its target folder.
+    pub(crate) name: &'static str,
+    tests: &'static str,
+}
+
 pub(crate) fn loom(arguments: &[String]) -> Outcome {
     let unbounded = arguments.iter().any(|argument| argument == "--unbounded");
     let run = LOOM.test().target_of(LOOM.name);
@@ -53,13 +60,6 @@ pub(crate) fn shuttle(_: &[String]) -> Outcome {
 
 /// So many models there are at least; a run that is empty or was cut short must not pass.
 const SHUTTLE_MODELS: usize = 12;
-
-/// A checker and the tests that are its models.
-pub(crate) struct Checker {
-    /// The name of its cfg, and of its target folder.
-    pub(crate) name: &'static str,
-    tests: &'static str,
-}
 
 pub(crate) const LOOM: Checker = Checker { name: "loom", tests: "models" };
 pub(crate) const SHUTTLE: Checker = Checker { name: "shuttle", tests: "schedules" };

@@ -1,6 +1,7 @@
 //! Pictures of measured figures: bars, from the tables of the page that has them.
 //!
-//! Nothing is measured here. A picture says what its table says, and `cargo xtask figures` fails where it does not.
+//! Nothing is measured here. A picture says what its table says, and `cargo xtask figures` fails where it
+//! does not.
 
 use std::fmt::Write as _;
 use std::fs;

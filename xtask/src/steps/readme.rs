@@ -1,8 +1,8 @@
 //! The README, as someone does it who has just cloned the repository: every command and every program in it.
 //!
-//! All happens in a folder outside of the repository that holds nothing but a copy of it, called `tollgate`. Each block of
-//! commands begins in that folder, and runs line by line. Then each block of Rust becomes the program of the package that
-//! the commands have made.
+//! All happens in a folder outside of the repository that holds nothing but a copy of it, called `tollgate`.
+//! Each block of commands begins in that folder, and runs line by line. Then each block of Rust becomes the
+//! program of the package that the commands have made.
 
 use std::env;
 use std::fmt::Write as _;
@@ -33,6 +33,11 @@ const LIMIT: Duration = Duration::from_secs(600);
 struct Block {
     language: String,
     lines: Vec<String>,
+}
+
+/// Someone with a clone and an empty folder around it.
+struct Reader {
+    folder: PathBuf,
 }
 
 pub(crate) fn run(_: &[String]) -> Outcome {
@@ -94,14 +99,9 @@ fn unshown() -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// Someone with a clone and an empty folder around it.
-struct Reader {
-    folder: PathBuf,
-}
-
 impl Reader {
-    /// The folder has a name of its own for each repository, and always the same, so that what cargo has built for it the
-    /// last time is of use.
+    /// The folder has a name of its own for each repository, and always the same, so that what cargo has
+    /// built for it the last time is of use.
     fn begin() -> Result<Self, String> {
         let mut hasher = DefaultHasher::new();
         project::root().hash(&mut hasher);
@@ -179,7 +179,8 @@ impl Reader {
     }
 }
 
-/// A trace of one's own, which a reader has and CI has not: two thousand requests in some minutes, now and then a few at once.
+/// A trace of one's own, which a reader has and CI has not: two thousand requests in some minutes, now and
+/// then a few at once.
 fn requests() -> String {
     let mut millis = 0_u64;
     let row = |n: u64| {

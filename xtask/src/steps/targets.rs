@@ -1,6 +1,7 @@
 //! Other machines and checkers, where the toolchain has their components.
 //!
-//! No package registry serves the components, so their absence is a visible skip and no promise rests on them alone.
+//! No package registry serves the components, so their absence is a visible skip and no promise rests on them
+//! alone.
 
 use std::path::Path;
 
@@ -23,7 +24,8 @@ pub(crate) fn miri(_: &[String]) -> Outcome {
     passed_with("unit tests of the core without features")
 }
 
-/// Atomics of 64 bits must be aligned by hand on some 32-bit targets, and `usize` must not be mixed up with `u64`.
+/// Atomics of 64 bits must be aligned by hand on some 32-bit targets, and `usize` must not be mixed up with
+/// `u64`.
 pub(crate) fn narrow(_: &[String]) -> Outcome {
     let Some(toolchain) = toolchain_with(|toolchain| has_std(toolchain, NARROW)) else {
         return skipped(format!("std for {NARROW} not installed"));
@@ -36,10 +38,12 @@ pub(crate) fn narrow(_: &[String]) -> Outcome {
 }
 
 /// With the sources of `std` it is built for the sanitizer too. Without them the sanitizer does not see its
-/// synchronisation, so what it reports of `std`'s own threads is suppressed, and only the tests with threads run.
+/// synchronisation, so what it reports of `std`'s own threads is suppressed, and only the tests with threads
+/// run.
 pub(crate) fn tsan(_: &[String]) -> Outcome {
-    // The sanitizer does not see the locks of a standard library that was not built for it, and reports all they guard; nor
-    // the end of a scope of threads, and reports what comes to lie where their work lay. So the rooms without locks only.
+    // The sanitizer does not see the locks of a standard library that was not built for it, and reports all
+    // they guard; nor the end of a scope of threads, and reports what comes to lie where their work lay. So
+    // the rooms without locks only.
     const LOCKLESS: &str = "--features sharded,window -- stress concurrency --test-threads 1 \
         --skip a_log_ --skip exactly_the_limit_is_admitted";
     const SANITIZE: &str = "-Zsanitizer=thread";

@@ -1,15 +1,15 @@
 //! Known-bad twins: the library with one thing made wrong, which the named test must notice.
 //!
-//! A twin is a patch in `loom-tests/twins/`. Before its first `diff` line it says what it breaks and which test must
-//! catch it:
+//! A twin is a patch in `loom-tests/twins/`. Before its first `diff` line it says what it breaks and which
+//! test must catch it:
 //!
 //! ```text
 //! Twin: an admission stores the word instead of exchanging it
 //! Caught-by: loom last_token_of_two
 //! ```
 //!
-//! The patch is applied to a copy of the tree. It must apply, compile, and leave the named test there to run: a twin
-//! that is caught by a compile error or by no test at all would prove nothing.
+//! The patch is applied to a copy of the tree. It must apply, compile, and leave the named test there to run:
+//! a twin that is caught by a compile error or by no test at all would prove nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,10 +47,12 @@ enum Suite {
     Lib,
     /// The integration tests of the C interface.
     Capi,
+    /// The integration tests of the gateway, in the long tier only: nothing else is built with what it stands on.
+    Gateway,
 }
 
-/// As many as CI has time for: some three minutes. They take turns, another part every hour; that each still applies is
-/// tried every time.
+/// As many as CI has time for: some three minutes. They take turns, another part every hour; that each still
+/// applies is tried every time.
 const MOST_IN_CI: usize = 18;
 
 /// Those that are named, `--full` for all, or this hour's part.
@@ -63,7 +65,8 @@ pub(crate) fn catch(arguments: &[String]) -> Outcome {
     match arguments {
         [] => {
             twins.iter().try_for_each(Twin::still_applies)?;
-            let parts = all.div_ceil(MOST_IN_CI);
+            twins.retain(|twin| twin.suite != Suite::Gateway);
+            let parts = twins.len().div_ceil(MOST_IN_CI);
             let mut turn = sample::part(parts)..;
             twins.retain(|_| turn.next().is_some_and(|turn| turn % parts == 0));
         }
@@ -97,8 +100,8 @@ impl Twin {
     fn read(patch: PathBuf) -> Result<Self, String> {
         let name = patch.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let text = fs::read_to_string(&patch).map_err(|error| format!("{name}: {error}"))?;
-        let (suite, test) =
-            caught_by(&text).ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib|capi TEST`"))?;
+        let (suite, test) = caught_by(&text)
+            .ok_or(format!("{name}: no line `Caught-by: loom|shuttle|it|lib|capi|gateway TEST`"))?;
         Ok(Self { name, patch, suite, test: test.to_owned() })
     }
 
@@ -131,8 +134,8 @@ impl Twin {
         }
     }
 
-    /// The copy lies inside the repository, in a folder that git ignores, and there `git apply` would do nothing and
-    /// say nothing. So git is kept from looking above it.
+    /// The copy lies inside the repository, in a folder that git ignores, and there `git apply` would do
+    /// nothing and say nothing. So git is kept from looking above it.
     fn apply(&self, tree: &Path) -> Result<(), String> {
         let ceiling = tree.parent().unwrap_or(tree);
         let apply = Run::new("git").words("apply --verbose").arg(&self.patch);
@@ -149,12 +152,13 @@ impl Suite {
             "it" => Some(Self::It),
             "lib" => Some(Self::Lib),
             "capi" => Some(Self::Capi),
+            "gateway" => Some(Self::Gateway),
             _ => None,
         }
     }
 
-    /// The suite's tests in that tree. They are built in a target folder of the twins' own: cargo knows a package by its
-    /// path inside the workspace, and would take a twin's library for the real one.
+    /// The suite's tests in that tree. They are built in a target folder of the twins' own: cargo knows a
+    /// package by its path inside the workspace, and would take a twin's library for the real one.
     fn run(self, tree: &Path) -> Run {
         // A twin may have fewer interleavings; it is its outcomes that must give it away.
         let model = |checker: Checker| {
@@ -172,6 +176,7 @@ impl Suite {
             Self::It => tests("tollgate").words("--test it"),
             Self::Lib => tests("tollgate").words("--lib"),
             Self::Capi => tests("tollgate-capi").words("--test it"),
+            Self::Gateway => tests("tollgate-gateway").words("--test it"),
         };
         run.arg("--quiet").folder(tree)
     }
@@ -192,6 +197,8 @@ mod tests {
         let patch =
             "Twin: no clamp\nCaught-by: it refund::clamped\ndiff --git a/x b/x\nCaught-by: lib other\n";
         assert_eq!(caught_by(patch), Some((Suite::It, "refund::clamped")));
+        let patch = "Twin: costs nothing\nCaught-by: gateway answers::costs\n";
+        assert_eq!(caught_by(patch), Some((Suite::Gateway, "answers::costs")));
         assert_eq!(caught_by("diff --git a/x b/x\nCaught-by: lib other\n"), None);
         assert_eq!(caught_by("Caught-by: somewhere test\n"), None);
     }
