@@ -49,7 +49,7 @@ const SMOKE: Plan = Plan { blocks: 1, rounds: 1, sample_nanos: 20_000 };
 
 fn main() {
     let Some(smoke) = start::is_smoke() else { return };
-    let (plan, passes, windows, keys) = if smoke { (SMOKE, 1, 1, 1_000) } else { (FULL, 5, 7, 1_000_000) };
+    let (plan, passes, windows, keys) = if smoke { (SMOKE, 1, 1, 1_000) } else { (FULL, 15, 7, 1_000_000) };
     println!("{}", Machine::here());
     let team = Team::new(2);
     thread::pin_to(0);
