@@ -265,7 +265,9 @@ impl<C: ConnectionLike + Clone> Leased<C> {
         while !self.pot.is_closed() {
             match asking::try_acquire_n(&self.bucket, &self.pot.fallback, cost).await {
                 Ok(()) => return Ok(DecidedBy::Store),
-                Err(Refused::Denied(denied)) => tokio::time::sleep(denied.wait().unwrap_or_default()).await,
+                Err(Refused::Denied(denied)) => {
+                    self.pot.closed_within(denied.wait().unwrap_or_default()).await;
+                }
                 Err(Refused::Store(error)) => {
                     return match self.pot.fallback.decide(cost) {
                         Some(decision) => Ok(decision.map(|()| DecidedBy::Fallback)?),

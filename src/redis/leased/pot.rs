@@ -56,6 +56,8 @@ pub(super) struct Pot {
     /// Who leaves less than this rings, once; 0 when someone has.
     low_tokens: AtomicU64,
     bell: Notify,
+    /// Tells those who wait for the store itself that it is closed.
+    ended: Notify,
     /// Tokens on their way to those who waited. They may come back.
     granted_tokens: AtomicU64,
     /// The reading before which nothing more comes, and how long an answer of the store took.
@@ -79,6 +81,7 @@ impl Pot {
             room_tokens: plan.root_capacity(),
             low_tokens: AtomicU64::new(0),
             bell: Notify::new(),
+            ended: Notify::new(),
             granted_tokens: AtomicU64::new(0),
             due_nanos: AtomicU64::new(0),
             trip_nanos: AtomicU64::new(1_000_000),
@@ -157,10 +160,20 @@ impl Pot {
         line.close();
         self.due_nanos.store(NEVER, Ordering::Release);
         self.bell.notify_one();
+        self.ended.notify_waiters();
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.due_nanos.load(Ordering::Acquire) == NEVER
+    }
+
+    /// Waits for so long, or until it is closed.
+    pub(super) async fn closed_within(&self, longest: Duration) {
+        // It hears of a close from here on, so none is missed between the look and the wait.
+        let ended = self.ended.notified();
+        if !self.is_closed() {
+            let _open = tokio::time::timeout(longest, ended).await;
+        }
     }
 
     /// The line, unless it is closed. While it is held nobody closes it.

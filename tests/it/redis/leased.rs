@@ -360,6 +360,27 @@ async fn a_cost_above_the_lease_is_asked_of_the_store() {
     assert_eq!(available(&server, plan).await, 36 - 17);
 }
 
+/// It would be an hour and more until so much is there.
+#[tokio::test]
+async fn who_waits_for_the_store_itself_is_told_that_the_limit_is_closed() {
+    let server = Server::start();
+    let path = Path::to(&server);
+    let plan = plan(quota!("1/h burst 100"), 4, 16);
+    // Nothing is drawn, so only those who ask for themselves are heard.
+    let (limit, _supply) = Leased::builder(path.connect().await, KEY, plan).build().unwrap();
+    limit.acquire_n(36).await.unwrap();
+    let waits = tokio::spawn({
+        let limit = limit.clone();
+        async move { limit.acquire_n(17).await }
+    });
+    let asked = path.scripts();
+    until(async || path.scripts() > asked).await;
+    assert!(!waits.is_finished());
+    limit.close().await.unwrap();
+    let told = tokio::time::timeout(PATIENCE, waits).await.expect("it does not sleep out its wait").unwrap();
+    assert!(matches!(told, Err(Refused::Store(StoreError::Closed))), "{told:?}");
+}
+
 /// Also by a cost that is asked of it directly, and also if nothing is drawn.
 #[tokio::test]
 async fn what_the_share_has_admitted_is_charged_before_the_store_is_asked_again() {

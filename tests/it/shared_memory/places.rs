@@ -10,7 +10,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tollgate::shared_memory::{Region, SharedBucket};
 use tollgate::wait::Booking;
-use tollgate::{Bucket, Clock, Manual, Nanos, Quota, quota};
+use tollgate::{Bucket, Manual, Quota, quota};
+#[cfg(feature = "tokio")]
+use tollgate::{Clock, Nanos};
 
 use super::Place;
 use super::processes::wait_for;

@@ -1,9 +1,10 @@
 //! The library's examples, each run to its end.
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use std::{fs, thread};
 
 use crate::process::Run;
 use crate::project;
@@ -53,13 +54,13 @@ impl Server {
         let port = free.map_err(failed)?.port();
         let mut command = Command::new("redis-server");
         command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string()]);
-        let process = command.stdout(Stdio::null()).spawn().map_err(failed)?;
-        let server = Self { port, process };
-        let listens = |_| {
-            thread::sleep(Duration::from_millis(50));
-            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
-        };
-        (0..200).any(listens).then_some(server).ok_or_else(|| "redis-server does not answer".to_owned())
+        let process = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let mut server = Self { port, process };
+        // Its own word: whoever answers at the port may be another program that was quicker.
+        let said = server.process.stdout.take().map(BufReader::new);
+        let mut lines = said.into_iter().flat_map(BufRead::lines).map_while(Result::ok);
+        let is_ready = lines.any(|line| line.contains("Ready to accept connections"));
+        is_ready.then_some(server).ok_or_else(|| format!("redis-server does not start on port {port}"))
     }
 
     fn url(&self) -> String {
