@@ -11,13 +11,19 @@ pub(crate) struct Scale {
     part: u64,
 }
 
-/// So many ticks are told in a `u64` up to 64 nanoseconds a tick: a counter of 16 MHz.
-const TICKS_BITS: u32 = 58;
-
 impl Scale {
-    /// The scale that quanta has found for its counter, in 2^-58.
+    /// The scale that quanta has found for its counter.
     pub(crate) fn of(counter: &quanta::Clock) -> Self {
-        Self::from_fixed(counter.delta_as_nanos(0, 1 << TICKS_BITS), TICKS_BITS)
+        Self::by(|ticks| counter.delta_as_nanos(0, ticks))
+    }
+
+    /// The scale by which so many ticks are so many nanoseconds, as fine as a `u64` can tell it. A tick is less than
+    /// 2^32 of them.
+    fn by(nanos: impl Fn(u64) -> u64) -> Self {
+        const PROBE_BITS: u32 = 32;
+        let whole = nanos(1 << PROBE_BITS) >> PROBE_BITS;
+        let bits = whole.leading_zeros() - 1;
+        Self::from_fixed(nanos(1 << bits), bits)
     }
 
     /// `nanos / 2^bits` nanoseconds in a tick; `bits` is from 1 to 63.
@@ -43,18 +49,20 @@ impl Scale {
 mod tests {
     use super::*;
 
-    const SLOW_TICKS: u64 = 24_000_000;
     const FAST_TICKS: u64 = 3_700_000_000;
+    /// A second of counters from 1 kHz on. There are some of 12 MHz and of 1 MHz.
+    const TICKS: [u64; 6] = [FAST_TICKS, 1_000_000_000, 24_000_000, 12_000_000, 1_000_000, 1_000];
 
+    /// The scale of a counter by what it counts in a second.
     fn of(ticks_a_second: u64) -> Scale {
-        let nanos = (1_000_000_000 << TICKS_BITS) / u128::from(ticks_a_second);
-        Scale::from_fixed(nanos as u64, TICKS_BITS)
+        // As quanta does it: of what does not fit, the upper bits are lost.
+        Scale::by(|ticks| (u128::from(ticks) * 1_000_000_000 / u128::from(ticks_a_second)) as u64)
     }
 
     #[test]
     fn a_year_of_a_fast_and_of_a_slow_counter_is_a_year() {
         const YEAR: u64 = 365 * 86_400;
-        for ticks in [FAST_TICKS, 1_000_000_000, SLOW_TICKS] {
+        for ticks in TICKS {
             let late = YEAR * 1_000_000_000 - of(ticks).nanos(YEAR * ticks);
             assert!(late <= 5, "{ticks}: {late}");
         }
@@ -72,7 +80,7 @@ mod tests {
     #[cfg(feature = "shared-memory")]
     #[test]
     fn a_scale_in_a_file_is_the_scale_to_its_precision() {
-        for ticks in [FAST_TICKS, SLOW_TICKS] {
+        for ticks in TICKS {
             let (scale, told) = (of(ticks), Scale::from_fixed(of(ticks).to_fixed(32), 32));
             assert_eq!(told.whole, scale.whole);
             assert!(told.part <= scale.part && scale.part - told.part < 1 << 32);
