@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::Request;
 use axum::routing::get;
 use tollgate::inflight::{InFlight, NoPermit};
@@ -10,14 +11,19 @@ use tollgate::tower::PermitLayer;
 use super::Streams;
 use crate::support::{Server, eventually, refused};
 
+/// A server whose requests hold permits, and which refuses those that get none.
+async fn limited(routes: Router, running: &Arc<InFlight>) -> Server {
+    let layer = PermitLayer::shedding(Arc::clone(running), |_: &Request, no: NoPermit| refused(no));
+    Server::axum(routes.layer(layer)).await
+}
+
 /// Fifty that are dropped in the middle, and one whose handler panics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c104_what_is_dropped_or_panics_is_no_longer_in_use() {
     let running = Arc::new(InFlight::new(60).unwrap());
     let streams = Streams::new();
     let panics = async || -> &str { panic!("a handler may panic") };
-    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
-    let server = Server::axum(streams.router().route("/panics", get(panics)).layer(layer)).await;
+    let server = limited(streams.router().route("/panics", get(panics)), &running).await;
     let mut open = Vec::new();
     for at in 1..=50 {
         open.push(server.get(&[]).await);
@@ -33,8 +39,7 @@ async fn c104_what_is_dropped_or_panics_is_no_longer_in_use() {
 async fn c105_refusals_do_not_change_what_is_in_use() {
     let running = Arc::new(InFlight::new(10).unwrap());
     let streams = Streams::new();
-    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
-    let server = Server::axum(streams.router().layer(layer)).await;
+    let server = limited(streams.router(), &running).await;
     let mut open = Vec::new();
     for _ in 0..10 {
         open.push(server.get(&[]).await);
@@ -50,8 +55,7 @@ async fn c105_refusals_do_not_change_what_is_in_use() {
 async fn c106_a_permit_is_held_until_the_body_ends() {
     let running = Arc::new(InFlight::new(2).unwrap());
     let streams = Streams::new();
-    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
-    let server = Server::axum(streams.router().layer(layer)).await;
+    let server = limited(streams.router(), &running).await;
     let (first, second) = (server.get(&[]).await, server.get(&[]).await);
     assert_eq!((first.status().as_u16(), second.status().as_u16()), (200, 200));
     assert_eq!(server.status(&[]).await, 429, "two open bodies");
@@ -73,8 +77,7 @@ async fn c106_a_permit_is_held_until_the_body_ends() {
 async fn c108_a_lowered_limit_admits_nobody_until_there_is_room() {
     let running = Arc::new(InFlight::new(10).unwrap());
     let streams = Streams::new();
-    let layer = PermitLayer::shedding(Arc::clone(&running), |_: &Request, no: NoPermit| refused(no));
-    let server = Server::axum(streams.router().layer(layer)).await;
+    let server = limited(streams.router(), &running).await;
     let mut open = Vec::new();
     for _ in 0..10 {
         open.push(server.get(&[]).await);
